@@ -1,0 +1,11 @@
+/** The codec's own bounds (DESIGN §3). */
+export const LIMITS = {
+  /** Levels that messages, groups and values may nest. */
+  depth: 100,
+  /** Bytes of the longest varint. */
+  varint: 10,
+  /** The highest field number. */
+  fieldNumber: 2 ** 29 - 1,
+  /** Bytes of the largest envelope payload. */
+  envelope: 16 * 1024 * 1024,
+} as const;

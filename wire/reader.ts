@@ -1,0 +1,249 @@
+import { WireError, type WireErrorCode } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+const doubles = new DataView(new ArrayBuffer(8));
+
+/** The wire types of protobuf. 6 and 7 do not exist. */
+export const WIRE_TYPE = { varint: 0, fixed64: 1, length: 2, startGroup: 3, endGroup: 4, fixed32: 5 } as const;
+/** One of {@link WIRE_TYPE}'s numbers. */
+export type WireType = (typeof WIRE_TYPE)[keyof typeof WIRE_TYPE];
+
+/**
+ * A cursor over bytes from a peer. Each method reads one value at {@link pos}, moves behind it, and throws a
+ * {@link WireError} where the value is malformed or reaches beyond {@link end}; after a throw the position is not
+ * meaningful.
+ */
+export class Reader {
+  /** The bytes being read. Never written to. */
+  readonly buffer: Uint8Array;
+  /** Index of the next byte. */
+  pos: number;
+  /** Index after the last byte that may be read: a nested message lowers it for its own length. */
+  end: number;
+  /** High 32 bits of the varint that {@link low} returned last, unsigned. */
+  high = 0;
+
+  constructor(buffer: Uint8Array, start = 0, end = buffer.length) {
+    this.buffer = buffer;
+    this.pos = start;
+    this.end = end;
+  }
+
+  /** Reads a varint of up to 64 bits: returns its low 32 bits, signed, and leaves the rest in {@link high}. */
+  low(): number {
+    const { buffer, end } = this;
+    const start = this.pos;
+    let low = 0;
+    let high = 0;
+    for (let index = 0; index < LIMITS.varint; index++) {
+      const at = start + index;
+      if (at >= end) this.fail("truncated", start);
+      const byte = buffer[at]!;
+      const bits = byte & 0x7f;
+      if (index < 4) low |= bits << (7 * index);
+      else if (index === 4) {
+        low |= bits << 28;
+        high = bits >>> 4;
+      } else high |= bits << (7 * index - 32);
+      if (byte < 0x80) {
+        this.pos = at + 1;
+        this.high = high >>> 0;
+        return low;
+      }
+    }
+    return this.fail("varint", start);
+  }
+
+  /** Reads a field's tag: `number << 3 | wire type`, unsigned. */
+  tag(): number {
+    const start = this.pos;
+    let tag: number;
+    if (start < this.end && (tag = this.buffer[start]!) < 0x80) this.pos = start + 1;
+    else {
+      tag = this.low() >>> 0;
+      if (this.high !== 0) this.fail("field_number", start);
+    }
+    if (tag < 8) this.fail("field_number", start);
+    if ((tag & 7) > 5) this.fail("wire_type", start, `type ${tag & 7}`);
+    return tag;
+  }
+
+  /** Reads a varint as uint32: higher bits are dropped, as protobuf says. */
+  uint32(): number {
+    const at = this.pos;
+    if (at < this.end) {
+      const byte = this.buffer[at]!;
+      if (byte < 0x80) {
+        this.pos = at + 1;
+        return byte;
+      }
+    }
+    return this.low() >>> 0;
+  }
+
+  /** Reads a varint as int32. */
+  int32(): number {
+    return this.low();
+  }
+
+  /** Reads a zigzag varint as sint32. */
+  sint32(): number {
+    const low = this.low();
+    return (low >>> 1) ^ -(low & 1);
+  }
+
+  /** Reads a varint as uint64. */
+  uint64(): bigint {
+    const low = this.low() >>> 0;
+    return (BigInt(this.high) << 32n) | BigInt(low);
+  }
+
+  /** Reads a varint as int64. */
+  int64(): bigint {
+    return BigInt.asIntN(64, this.uint64());
+  }
+
+  /** Reads a zigzag varint as sint64. */
+  sint64(): bigint {
+    const value = this.uint64();
+    return (value >> 1n) ^ -(value & 1n);
+  }
+
+  /** Reads a varint as int64 in a number. Beyond ±(2^53 - 1) the nearest double: only for rows that say it is safe. */
+  safe64(): number {
+    const low = this.low() >>> 0;
+    return (this.high | 0) * 2 ** 32 + low;
+  }
+
+  /** Reads a varint as bool: any set bit is true. */
+  bool(): boolean {
+    return this.low() !== 0 || this.high !== 0;
+  }
+
+  /** Reads 4 bytes as fixed32. */
+  fixed32(): number {
+    return this.sfixed32() >>> 0;
+  }
+
+  /** Reads 4 bytes as sfixed32. */
+  sfixed32(): number {
+    const at = this.advance(4);
+    const { buffer } = this;
+    return buffer[at]! | (buffer[at + 1]! << 8) | (buffer[at + 2]! << 16) | (buffer[at + 3]! << 24);
+  }
+
+  /** Reads 8 bytes as fixed64. */
+  fixed64(): bigint {
+    const low = this.fixed32();
+    return (BigInt(this.fixed32()) << 32n) | BigInt(low);
+  }
+
+  /** Reads 8 bytes as sfixed64. */
+  sfixed64(): bigint {
+    return BigInt.asIntN(64, this.fixed64());
+  }
+
+  /** Reads 4 bytes as float. */
+  float(): number {
+    doubles.setInt32(0, this.sfixed32(), true);
+    return doubles.getFloat32(0, true);
+  }
+
+  /** Reads 8 bytes as double. */
+  double(): number {
+    const at = this.advance(8);
+    const { buffer } = this;
+    doubles.setInt32(0, buffer[at]! | (buffer[at + 1]! << 8) | (buffer[at + 2]! << 16) | (buffer[at + 3]! << 24), true);
+    doubles.setInt32(4, buffer[at + 4]! | (buffer[at + 5]! << 8) | (buffer[at + 6]! << 16) | (buffer[at + 7]! << 24), true);
+    return doubles.getFloat64(0, true);
+  }
+
+  /** Reads a length prefix and returns where the value that it announces ends. The value itself is not read. */
+  stop(): number {
+    const start = this.pos;
+    let length: number;
+    if (start < this.end && (length = this.buffer[start]!) < 0x80) this.pos = start + 1;
+    else {
+      length = this.low() >>> 0;
+      if (this.high !== 0) length = Infinity;
+    }
+    const stop = this.pos + length;
+    if (stop > this.end) this.fail("length", start, `${length} bytes declared, ${this.end - this.pos} left`);
+    return stop;
+  }
+
+  /** Reads length-prefixed bytes as a view of the input: copy what outlives it. */
+  bytes(): Uint8Array {
+    const stop = this.stop();
+    const view = new Uint8Array(this.buffer.buffer, this.buffer.byteOffset + this.pos, stop - this.pos);
+    this.pos = stop;
+    return view;
+  }
+
+  /** Reads length-prefixed UTF-8. Throws where it is invalid. */
+  string(): string {
+    const stop = this.stop();
+    const start = this.pos;
+    this.pos = stop;
+    return decodeUtf8(this.buffer, start, stop, false) ?? this.fail("utf8", start);
+  }
+
+  /** Reads length-prefixed UTF-8. What is invalid becomes U+FFFD. */
+  text(): string {
+    const stop = this.stop();
+    const start = this.pos;
+    this.pos = stop;
+    return decodeUtf8(this.buffer, start, stop, true)!;
+  }
+
+  /**
+   * Skips the value behind `tag`, groups included.
+   * @param depth levels already open around this field
+   */
+  skip(tag: number, depth = 0): void {
+    switch ((tag & 7) as WireType) {
+      case WIRE_TYPE.varint:
+        this.low();
+        return;
+      case WIRE_TYPE.fixed64:
+        this.advance(8);
+        return;
+      case WIRE_TYPE.length:
+        this.pos = this.stop();
+        return;
+      case WIRE_TYPE.fixed32:
+        this.advance(4);
+        return;
+      case WIRE_TYPE.startGroup:
+        this.#skipGroup(tag, depth + 1);
+        return;
+      case WIRE_TYPE.endGroup:
+        this.fail("group", this.pos, `field ${tag >>> 3}`);
+    }
+  }
+
+  #skipGroup(open: number, depth: number): void {
+    const start = this.pos;
+    if (depth > LIMITS.depth) this.fail("depth", start);
+    for (;;) {
+      if (this.pos >= this.end) this.fail("truncated", start, `group ${open >>> 3} is not closed`);
+      const tag = this.tag();
+      if (tag === open + 1) return;
+      this.skip(tag, depth);
+    }
+  }
+
+  /** Moves over `count` bytes and returns where they start. */
+  advance(count: number): number {
+    const at = this.pos;
+    if (this.end - at < count) this.fail("truncated", at);
+    this.pos = at + count;
+    return at;
+  }
+
+  /** Throws a {@link WireError} at `offset`. */
+  fail(code: WireErrorCode, offset: number, detail = ""): never {
+    throw new WireError(code, offset, "", detail);
+  }
+}
