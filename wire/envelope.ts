@@ -78,6 +78,8 @@ export class EnvelopeReader {
   push(chunk: Uint8Array): Envelope[] {
     if (this.#failure) throw this.#failure;
     const envelopes: Envelope[] = [];
+    // Views of a subclass such as Buffer cost half as much again.
+    if (chunk.constructor !== Uint8Array) chunk = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
     let at = 0;
     while (at < chunk.length) {
       if (this.#ended) return this.#fail("envelope_after_end", at, envelopes);
@@ -93,15 +95,17 @@ export class EnvelopeReader {
           start = 0;
         } else at += HEADER_LENGTH;
         const flags = header[start]!;
-        const code = this.#refusal(flags);
-        if (code) return this.#fail(code, at - HEADER_LENGTH, envelopes);
+        if (flags !== 0) {
+          const code = this.#refusal(flags);
+          if (code) return this.#fail(code, at - HEADER_LENGTH, envelopes);
+        }
         const length = ((header[start + 1]! << 24) | (header[start + 2]! << 16) | (header[start + 3]! << 8) | header[start + 4]!) >>> 0;
         if (length > this.#limit) return this.#fail("envelope_length", at - HEADER_LENGTH, envelopes, `${length} bytes declared, ${this.#limit} allowed`);
         if (chunk.length - at >= length) {
           envelopes.push({ flags, payload: chunk.subarray(at, at + length) });
           at += length;
-          this.#headerLength = 0;
-          this.#ended = (flags & FLAG.endStream) !== 0;
+          if (header === this.#header) this.#headerLength = 0;
+          if (flags !== 0) this.#ended = (flags & FLAG.endStream) !== 0;
           continue;
         }
         this.#header[0] = flags;

@@ -1,6 +1,6 @@
 import { WireError, type WireErrorCode } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
-import { decodeUtf8 } from "./utf8.ts";
+import { decodeKey, decodeUtf8 } from "./utf8.ts";
 
 const doubles = new DataView(new ArrayBuffer(8));
 
@@ -162,9 +162,13 @@ export class Reader {
   /** Reads a length prefix and returns where the value that it announces ends. The value itself is not read. */
   stop(): number {
     const start = this.pos;
+    const { buffer, end } = this;
     let length: number;
-    if (start < this.end && (length = this.buffer[start]!) < 0x80) this.pos = start + 1;
-    else {
+    if (start < end && (length = buffer[start]!) < 0x80) this.pos = start + 1;
+    else if (start + 1 < end && buffer[start + 1]! < 0x80) {
+      length = (buffer[start]! & 0x7f) | (buffer[start + 1]! << 7);
+      this.pos = start + 2;
+    } else {
       length = this.low() >>> 0;
       if (this.high !== 0) length = Infinity;
     }
@@ -176,7 +180,7 @@ export class Reader {
   /** Reads length-prefixed bytes as a view of the input: copy what outlives it. */
   bytes(): Uint8Array {
     const stop = this.stop();
-    const view = new Uint8Array(this.buffer.buffer, this.buffer.byteOffset + this.pos, stop - this.pos);
+    const view = this.buffer.subarray(this.pos, stop);
     this.pos = stop;
     return view;
   }
@@ -195,6 +199,14 @@ export class Reader {
     const start = this.pos;
     this.pos = stop;
     return decodeUtf8(this.buffer, start, stop, true)!;
+  }
+
+  /** As {@link text}, for names that come again and again: the keys of maps and objects. */
+  key(): string {
+    const stop = this.stop();
+    const start = this.pos;
+    this.pos = stop;
+    return decodeKey(this.buffer, start, stop);
   }
 
   /**

@@ -169,7 +169,7 @@ function readEntry(reader: Reader, object: { [key: string]: Json }, depth: numbe
   let value: Json = null;
   while (reader.pos < reader.end) {
     const tag = reader.tag();
-    if (tag === TAG.key) key = reader.text();
+    if (tag === TAG.key) key = reader.key();
     else if (tag === TAG.value) {
       const end = reader.end;
       reader.end = reader.stop();

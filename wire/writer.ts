@@ -3,6 +3,8 @@ import { encodeUtf8 } from "./utf8.ts";
 const FIRST_SIZE = 1024;
 /** A kept buffer above this many bytes is let go after use, so that one large request does not stay in memory. */
 const KEEP = 1024 * 1024;
+/** Below this many bytes a loop copies faster than a native call (measured on Node 20). */
+const LOOP = 40;
 
 /**
  * One growing buffer that a message is written into from front to back. A nested message's length is written in
@@ -116,8 +118,7 @@ export class Writer {
     const { length } = value;
     const buffer = this.#room(length);
     const { pos } = this;
-    // A native copy costs more than a short loop: measured at about 40 bytes on Node 20.
-    if (length < 40) for (let index = 0; index < length; index++) buffer[pos + index] = value[index]!;
+    if (length < LOOP) for (let index = 0; index < length; index++) buffer[pos + index] = value[index]!;
     else buffer.set(value, pos);
     this.pos = pos + length;
   }
@@ -157,7 +158,7 @@ export class Writer {
   /** A copy of what has been written since `start`. The writer starts anew from there. */
   finish(start = 0): Uint8Array<ArrayBuffer> {
     const { pos } = this;
-    const result = this.#buffer.slice(start, pos);
+    const result = copy(this.#buffer, start, pos);
     this.pos = start;
     if (this.#buffer.length > KEEP) {
       this.#buffer = new Uint8Array(FIRST_SIZE);
@@ -165,6 +166,14 @@ export class Writer {
     }
     return result;
   }
+}
+
+function copy(buffer: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
+  const length = end - start;
+  const result = new Uint8Array(length);
+  if (length < LOOP) for (let index = 0; index < length; index++) result[index] = buffer[start + index]!;
+  else result.set(buffer.subarray(start, end));
+  return result;
 }
 
 /** Bytes of `value` as an unsigned varint; `value` is below 2^32. */
