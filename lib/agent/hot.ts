@@ -1,0 +1,66 @@
+/**
+ * The four frames that make up nearly all of a Run (a text delta, a thinking delta, a blob to keep, a checkpoint),
+ * decoded by hand. A shape is taken only where every field is in its usual place and every length nests exactly;
+ * then the value is what the table gives. Anything else, malformed bytes included, is left to the table.
+ * Measured: a text frame in half the time of the table's own decoder, a blob in three fifths.
+ */
+import { decodeUtf8 } from "../../wire/utf8.ts";
+
+/** Tags (`number << 3 | wire type`) of the fields on the way. */
+const TAG = { interactionUpdate: 0x0a, text: 0x0a, thinking: 0x22, delta: 0x0a, checkpoint: 0x1a, kv: 0x22, id: 0x08, set: 0x1a, blobId: 0x0a, blobData: 0x12 } as const;
+
+/** The shapes that {@link hot} gives. */
+export interface Hot {
+  interactionUpdate?: { textDelta?: { text?: string }; thinkingDelta?: { text?: string } };
+  conversationCheckpointUpdate?: Uint8Array;
+  kvServerMessage?: { id?: number; setBlobArgs?: { blobId?: Uint8Array; blobData?: Uint8Array } };
+}
+
+/** The value of an AgentServerMessage of one of the four shapes, or undefined. Never throws. */
+export function hot(bytes: Uint8Array): Hot | undefined {
+  const tag = bytes[0];
+  if (tag !== TAG.interactionUpdate && tag !== TAG.checkpoint && tag !== TAG.kv) return undefined;
+  const end = bytes.length;
+  const start = inside(bytes, 1, end);
+  if (start < 0) return undefined;
+  if (tag === TAG.checkpoint) return { conversationCheckpointUpdate: bytes.subarray(start) };
+  return tag === TAG.kv ? blob(bytes, start, end) : delta(bytes, start, end);
+}
+
+function delta(bytes: Uint8Array, start: number, end: number): Hot | undefined {
+  const kind = bytes[start];
+  if (kind !== TAG.text && kind !== TAG.thinking) return undefined;
+  const body = inside(bytes, start + 1, end);
+  if (body < 0 || bytes[body] !== TAG.delta) return undefined;
+  const at = inside(bytes, body + 1, end);
+  if (at < 0) return undefined;
+  const text = decodeUtf8(bytes, at, end, true)!;
+  return kind === TAG.text ? { interactionUpdate: { textDelta: { text } } } : { interactionUpdate: { thinkingDelta: { text } } };
+}
+
+function blob(bytes: Uint8Array, start: number, end: number): Hot | undefined {
+  // An id of one or two bytes, set_blob_args to the end, a 32-byte blob id, the data to the end.
+  if (bytes[start] !== TAG.id) return undefined;
+  const low = bytes[start + 1]!;
+  const high = low < 0x80 ? 0 : bytes[start + 2]!;
+  if (high >= 0x80) return undefined;
+  const set = start + (low < 0x80 ? 2 : 3);
+  if (bytes[set] !== TAG.set) return undefined;
+  const body = inside(bytes, set + 1, end);
+  if (body < 0 || bytes[body] !== TAG.blobId || bytes[body + 1] !== 32 || bytes[body + 34] !== TAG.blobData) return undefined;
+  const data = inside(bytes, body + 35, end);
+  if (data < 0) return undefined;
+  return { kvServerMessage: { id: (low & 0x7f) | (high << 7), setBlobArgs: { blobId: bytes.subarray(body + 2, body + 34), blobData: bytes.subarray(data) } } };
+}
+
+/** Where the value behind the length at `at` starts, if that value ends exactly at `end`; else -1. */
+function inside(bytes: Uint8Array, at: number, end: number): number {
+  let length = 0;
+  for (let shift = 0; shift < 28; shift += 7) {
+    if (at >= end) return -1;
+    const byte = bytes[at++]!;
+    length |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return at + length === end ? at : -1;
+  }
+  return -1;
+}
