@@ -1,0 +1,60 @@
+import type { Decoded } from "../../wire/index.ts";
+import type { AgentClientMessage } from "./client.ts";
+import type { ExecRow } from "./exec-row.ts";
+import { camel } from "./name.ts";
+
+/** The exec that is answered: its `id` is 0 where the wire had none, its `execId` is repeated where it came with one. */
+export interface ExecIds {
+  readonly id?: number;
+  readonly execId?: string;
+}
+
+/**
+ * The answer that refuses an exec, as its row says (§5). `args` are its decoded arguments; `text` says why, and what to
+ * do instead. A `context` or `lift` row is refused with its result's error arm, an `ack` row is acknowledged, and an
+ * exec without a row (`undefined`) is thrown. The caller ends it with a stream_close (§5.1).
+ */
+export function refuse(
+  row: ExecRow | undefined,
+  exec: ExecIds,
+  args: object,
+  text: string,
+): Decoded<typeof AgentClientMessage> {
+  const { id = 0, execId } = exec;
+  const result = row && refusal(row, args as Record<string, unknown>, text);
+  if (row?.result === undefined || result === undefined) return { execClientControlMessage: { throw: { id, error: text } } };
+  const ids = execId === undefined ? { id } : { id, execId };
+  return { execClientMessage: { ...ids, [camel(row.result.name)]: result } };
+}
+
+/** The value of the row's result field; nothing where the row throws. */
+function refusal(row: ExecRow, args: Record<string, unknown>, text: string): object | undefined {
+  const arm = row.arm && camel(row.arm.name);
+  switch (row.decision) {
+    case "reject":
+      return { [arm!]: { ...echo(row, args), reason: text } };
+    case "error":
+    case "failure":
+      return { [arm!]: { ...echo(row, args), error: text } };
+    case "context":
+    case "lift":
+      return { error: { error: text } };
+    case "ack":
+      return { [arm!]: {} };
+    case "status":
+      return { [arm!]: NOT_FOUND };
+    case "allowlisted":
+      return { [arm!]: false };
+    case "throw":
+      return undefined;
+    default:
+      return row.decision satisfies never;
+  }
+}
+
+/** §5.2: the status of a command or an agent that is not there. */
+const NOT_FOUND = 2;
+
+function echo(row: ExecRow, args: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(row.echo.map(camel).filter((name) => args[name] !== undefined).map((name) => [name, args[name]]));
+}

@@ -1,0 +1,73 @@
+import {
+  bytes,
+  message,
+  nested,
+  oneof,
+  Reader,
+  uint32,
+  WIRE_TYPE,
+  type Decoded,
+  type OnUnknown,
+  type UnknownField,
+} from "../../wire/index.ts";
+import { ExecServerMessage } from "./exec-server.ts";
+import { KvServerMessage } from "./kv.ts";
+import { InteractionQuery } from "./query-message.ts";
+import { InteractionUpdate } from "./update.ts";
+
+/** §4: an exec that is no longer wanted. */
+export const ExecServerAbort = message({ id: uint32(1) });
+
+/** §4: about an exec; informational. */
+export const ExecServerControlMessage = message({ ...oneof("message", { abort: nested(1, ExecServerAbort) }) });
+
+/**
+ * §4: what the service sends. `conversationCheckpointUpdate` is kept as its bytes. Read a payload with {@link arms}:
+ * one message may carry several.
+ */
+export const AgentServerMessage = message({
+  ...oneof("message", {
+    interactionUpdate: nested(1, InteractionUpdate),
+    execServerMessage: nested(2, ExecServerMessage),
+    conversationCheckpointUpdate: bytes(3),
+    kvServerMessage: nested(4, KvServerMessage),
+    execServerControlMessage: nested(5, ExecServerControlMessage),
+    interactionQuery: nested(7, InteractionQuery),
+    ttftBreakdown: bytes(8),
+  }),
+});
+
+const ARM_TAGS = new Set(Object.values(AgentServerMessage.fields).map(({ no }) => no * 8 + WIRE_TYPE.length));
+
+/** What {@link arms} finds in a payload. */
+export interface ServerArms {
+  /** One value an arm, in wire order; each has exactly one property. */
+  readonly arms: Decoded<typeof AgentServerMessage>[];
+  /** The bytes of each arm, in the same order: views of the payload, each an AgentServerMessage of its own. */
+  readonly bytes: Uint8Array[];
+  /** The fields that are no arm. */
+  readonly unknown: UnknownField[];
+}
+
+/**
+ * Every arm of one AgentServerMessage in wire order, each decoded alone: a message may carry several, and the rule that
+ * a oneof keeps its last arm would lose a request that wants an answer (§4). `onUnknown` hears of unknown fields inside
+ * the arms, not of those in `unknown`.
+ * @throws WireError where the bytes are malformed
+ */
+export function arms(payload: Uint8Array, onUnknown?: OnUnknown): ServerArms {
+  const found: ServerArms = { arms: [], bytes: [], unknown: [] };
+  const reader = new Reader(payload);
+  while (reader.pos < reader.end) {
+    const start = reader.pos;
+    const tag = reader.tag();
+    reader.skip(tag);
+    const bytes = payload.subarray(start, reader.pos);
+    if (!ARM_TAGS.has(tag)) found.unknown.push({ no: tag >>> 3, type: tag & 7, bytes });
+    else {
+      found.arms.push(AgentServerMessage.decode(bytes, onUnknown));
+      found.bytes.push(bytes);
+    }
+  }
+  return found;
+}
