@@ -11,6 +11,7 @@ import {
   type UnknownField,
 } from "../../wire/index.ts";
 import { ExecServerMessage } from "./exec-server.ts";
+import { hot } from "./hot.ts";
 import { KvServerMessage } from "./kv.ts";
 import { InteractionQuery } from "./query-message.ts";
 import { InteractionUpdate } from "./update.ts";
@@ -25,17 +26,20 @@ export const ExecServerControlMessage = message({ ...oneof("message", { abort: n
  * §4: what the service sends. `conversationCheckpointUpdate` is kept as its bytes. Read a payload with {@link arms}:
  * one message may carry several.
  */
-export const AgentServerMessage = message({
-  ...oneof("message", {
-    interactionUpdate: nested(1, InteractionUpdate),
-    execServerMessage: nested(2, ExecServerMessage),
-    conversationCheckpointUpdate: bytes(3),
-    kvServerMessage: nested(4, KvServerMessage),
-    execServerControlMessage: nested(5, ExecServerControlMessage),
-    interactionQuery: nested(7, InteractionQuery),
-    ttftBreakdown: bytes(8),
-  }),
-});
+export const AgentServerMessage = message(
+  {
+    ...oneof("message", {
+      interactionUpdate: nested(1, InteractionUpdate),
+      execServerMessage: nested(2, ExecServerMessage),
+      conversationCheckpointUpdate: bytes(3),
+      kvServerMessage: nested(4, KvServerMessage),
+      execServerControlMessage: nested(5, ExecServerControlMessage),
+      interactionQuery: nested(7, InteractionQuery),
+      ttftBreakdown: bytes(8),
+    }),
+  },
+  hot,
+);
 
 const ARM_TAGS = new Set(Object.values(AgentServerMessage.fields).map(({ no }) => no * 8 + WIRE_TYPE.length));
 
