@@ -6,6 +6,7 @@ import {
   Reader,
   uint32,
   WIRE_TYPE,
+  WireError,
   type Decoded,
   type OnUnknown,
   type UnknownField,
@@ -57,7 +58,7 @@ export interface ServerArms {
  * Every arm of one AgentServerMessage in wire order, each decoded alone: a message may carry several, and the rule that
  * a oneof keeps its last arm would lose a request that wants an answer (§4). `onUnknown` hears of unknown fields inside
  * the arms, not of those in `unknown`.
- * @throws WireError where the bytes are malformed
+ * @throws WireError where the bytes are malformed; its offset counts from the payload's start
  */
 export function arms(payload: Uint8Array, onUnknown?: OnUnknown): ServerArms {
   const found: ServerArms = { arms: [], bytes: [], unknown: [] };
@@ -69,9 +70,18 @@ export function arms(payload: Uint8Array, onUnknown?: OnUnknown): ServerArms {
     const bytes = payload.subarray(start, reader.pos);
     if (!ARM_TAGS.has(tag)) found.unknown.push({ no: tag >>> 3, type: tag & 7, bytes });
     else {
-      found.arms.push(AgentServerMessage.decode(bytes, onUnknown));
+      found.arms.push(decodeArm(bytes, start, onUnknown));
       found.bytes.push(bytes);
     }
   }
   return found;
+}
+
+function decodeArm(bytes: Uint8Array, start: number, onUnknown: OnUnknown | undefined): Decoded<typeof AgentServerMessage> {
+  try {
+    return AgentServerMessage.decode(bytes, onUnknown);
+  } catch (error) {
+    if (!(error instanceof WireError) || start === 0) throw error;
+    throw new WireError(error.code, error.offset + start, error.path, error.detail);
+  }
 }
