@@ -44,7 +44,7 @@ function refusal(row: ExecRow, args: Record<string, unknown>, text: string): obj
     case "status":
       return { [arm!]: NOT_FOUND };
     case "allowlisted":
-      return { [arm!]: false };
+      return {}; // false, which the wire leaves out
     case "throw":
       return undefined;
     default:
@@ -56,5 +56,6 @@ function refusal(row: ExecRow, args: Record<string, unknown>, text: string): obj
 const NOT_FOUND = 2;
 
 function echo(row: ExecRow, args: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(row.echo.map(camel).filter((name) => args[name] !== undefined).map((name) => [name, args[name]]));
+  const names = row.echo.map(camel).filter((name) => args[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, args[name]]));
 }
