@@ -31,8 +31,9 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   lib: { folders: ["wire", "lib/agent", "lib/session", "lib/driver", "lib/account"], node: [] },
 };
 
-/** What a pure folder never names. */
-const IMPURE = /\b(Date|performance|Math\s*\.\s*random|process|setTimeout|setInterval|setImmediate|queueMicrotask|fetch|console|require)\b/;
+/** What a pure folder never does: read a clock, roll dice, set a timer, look around. */
+const IMPURE =
+  /\bDate\.now\b|\bnew\s+Date\b|\bMath\.random\b|\b(?:performance|process|console|crypto)\??\.\w|\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|fetch|require)\s*\(/;
 
 const test = suite("layers");
 
@@ -71,6 +72,11 @@ test("every folder of lib has a layer", () => {
 test("the imports of a source are found in each of their forms", () => {
   const source = 'import a from "./a.ts";\nimport {\n  b,\n} from "./b.ts";\nimport "./c.ts";\nexport * from "./d.ts";\nawait import("./e.ts");\n// import f from "./f.ts";\n';
   assert.equal(importsOf(source), ["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.ts"]);
+});
+
+test("what is impure is found, what only reads like it is not", () => {
+  for (const source of ["Date.now()", "new Date()", "Math.random()", "process.env", "setTimeout (f)", "crypto.randomUUID()"]) assert.match(code(source), IMPURE);
+  for (const source of ['"Date.now()"', "// process.env", "/* setTimeout(f) */", "`the process ends`", "this.required(1)"]) assert.not.match(code(source), IMPURE);
 });
 
 test.run();

@@ -26,23 +26,37 @@ export type NativeIntent = "shell" | "read" | "write" | "edit" | "delete" | "gre
 type ServerName = Snake<Exclude<keyof Decoded<typeof ExecServerMessage>, "id" | "execId" | "unknown">>;
 type ClientName = Snake<Exclude<keyof Decoded<typeof ExecClientMessage>, "id" | "execId" | "unknown">>;
 
-/** One case of an exec. */
-export interface ExecRow {
+interface ExecCase {
   /** Field of ExecServerMessage. */
   readonly no: number;
   readonly name: ServerName;
   /** The table of its arguments. */
   readonly args: string;
-  readonly decision: ExecDecision;
-  /** Field of ExecClientMessage; absent where the decision is `throw`. */
-  readonly result?: { readonly no: number; readonly name: ClientName };
-  /** Field of the result that holds what the decision says. */
-  readonly arm?: { readonly no: number; readonly name: string };
-  /** Arguments that the arm repeats, by their wire name, which is the same on both sides. */
+  /** Arguments that the answer repeats, by their wire name, which is the same on both sides. */
   readonly echo: readonly string[];
+  /** The local operation that it stands for. */
   readonly native?: NativeIntent;
-  /** Whether the result of a host's tool can be written as this exec's result (§5.1, §5.2). */
+  /** Whether the result of a host's tool can be written as its result (§5.1, §5.2). */
   readonly translated?: true;
   /** Which table of PROTOCOL.md holds it: §5, or §5.2 for what came later. */
   readonly block: "document" | "newer";
 }
+
+/** A case that has a typed answer. */
+export interface AnsweredExecRow extends ExecCase {
+  readonly decision: Exclude<ExecDecision, "throw">;
+  /** Field of ExecClientMessage. */
+  readonly result: { readonly no: number; readonly name: ClientName };
+  /** Field of the result that holds what the decision says. */
+  readonly arm: { readonly no: number; readonly name: string };
+}
+
+/** A case that has none. */
+export interface ThrownExecRow extends ExecCase {
+  readonly decision: "throw";
+  readonly result?: never;
+  readonly arm?: never;
+}
+
+/** One case of an exec. */
+export type ExecRow = AnsweredExecRow | ThrownExecRow;

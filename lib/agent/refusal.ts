@@ -1,6 +1,6 @@
 import type { Decoded } from "../../wire/index.ts";
 import type { AgentClientMessage } from "./client.ts";
-import type { ExecRow } from "./exec-row.ts";
+import type { AnsweredExecRow, ExecRow } from "./exec-row.ts";
 import { camel } from "./name.ts";
 
 /** The exec that is answered: its `id` is 0 where the wire had none, its `execId` is repeated where it came with one. */
@@ -21,41 +21,36 @@ export function refuse(
   text: string,
 ): Decoded<typeof AgentClientMessage> {
   const { id = 0, execId } = exec;
-  const result = row && refusal(row, args as Record<string, unknown>, text);
-  if (row?.result === undefined || result === undefined) return { execClientControlMessage: { throw: { id, error: text } } };
+  if (row === undefined || row.decision === "throw") return { execClientControlMessage: { throw: { id, error: text } } };
   const ids = execId === undefined ? { id } : { id, execId };
-  return { execClientMessage: { ...ids, [camel(row.result.name)]: result } };
+  return { execClientMessage: { ...ids, [camel(row.result.name)]: refusal(row, args as Record<string, unknown>, text) } };
 }
 
-/** The value of the row's result field; nothing where the row throws. */
-function refusal(row: ExecRow, args: Record<string, unknown>, text: string): object | undefined {
-  const arm = row.arm && camel(row.arm.name);
+/** The value of the row's result field. */
+function refusal(row: AnsweredExecRow, args: Record<string, unknown>, text: string): object {
+  const arm = camel(row.arm.name);
   switch (row.decision) {
     case "reject":
-      return { [arm!]: { ...echo(row, args), reason: text } };
+      return { [arm]: { ...echo(row, args), reason: text } };
     case "error":
     case "failure":
-      return { [arm!]: { ...echo(row, args), error: text } };
+      return { [arm]: { ...echo(row, args), error: text } };
     case "context":
     case "lift":
       return { error: { error: text } };
     case "ack":
-      return { [arm!]: {} };
+      return { [arm]: {} };
     case "status":
-      return { [arm!]: NOT_FOUND };
+      return { [arm]: NOT_FOUND };
     case "allowlisted":
       return {}; // false, which the wire leaves out
-    case "throw":
-      return undefined;
-    default:
-      return row.decision satisfies never;
   }
 }
 
 /** §5.2: the status of a command or an agent that is not there. */
 const NOT_FOUND = 2;
 
-function echo(row: ExecRow, args: Record<string, unknown>): Record<string, unknown> {
+function echo(row: AnsweredExecRow, args: Record<string, unknown>): Record<string, unknown> {
   const names = row.echo.map(camel).filter((name) => args[name] !== undefined);
   return Object.fromEntries(names.map((name) => [name, args[name]]));
 }
