@@ -1,4 +1,4 @@
-/** The assertions and helpers that uvu lacks. Compare bytes as hex: uvu's diff of bytes is one line an index. */
+/** The assertions and functions that uvu lacks. Compare bytes as hex: uvu's diff of bytes is one line an index. */
 
 /** Bytes as lower-case hex. */
 export function hex(bytes: Uint8Array): string {

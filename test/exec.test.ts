@@ -100,11 +100,11 @@ test("exec 36 asks for the servers' state, or for a plan", () => {
 
 test("a search is read in either layout", () => {
   const older = GrepArgs.decode(bytes(vector("a search in the older layout").hex));
-  assert.equal(readGrep(older), { pattern: "x", path: "/work/src", caseInsensitive: true, outputMode: "content" });
-  const newer = { pattern: "x", path: "/work", outputMode: "count", contextAfter: 2, caseInsensitive: false };
+  assert.equal(readGrep(older), { pattern: "x", path: "/app/src", caseInsensitive: true, outputMode: "content" });
+  const newer = { pattern: "x", path: "/app", outputMode: "count", contextAfter: 2, caseInsensitive: false };
   assert.equal(readGrep(newer), newer);
-  assert.equal(readGrep({ pattern: "x", outputMode: "/work" }), { pattern: "x", path: "/work" });
-  assert.equal(readGrep({ path6: "/work" }), { path: "/work" });
+  assert.equal(readGrep({ pattern: "x", outputMode: "/app" }), { pattern: "x", path: "/app" });
+  assert.equal(readGrep({ path6: "/app" }), { path: "/app" });
   assert.equal(readGrep({ outputMode: "", outputMode11: "content" }), { outputMode: "content" });
   assert.equal(readGrep({ caseInsensitive: false, caseInsensitive2: true }), { caseInsensitive: false });
 });
