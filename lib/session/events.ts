@@ -15,10 +15,10 @@ export type Event =
   | { type: "frame"; payload: Uint8Array }
   /** The payload of the end-stream envelope. */
   | { type: "endStream"; payload: Uint8Array }
-  /** The envelopes cannot be read on. */
+  /** The envelopes cannot be read on, or the stream ended inside one. */
   | { type: "malformed"; error: WireError }
-  /** The stream is over, with or without an end-stream envelope before; `midFrame`: inside an envelope. */
-  | { type: "closed"; end: TransportEnd; midFrame: boolean }
+  /** The stream is over. */
+  | { type: "closed"; end: TransportEnd }
   /** A clock that was armed ran out. */
   | { type: "timer"; timer: Timer }
   /** The host's next leg, with results for the parked calls. */

@@ -3,7 +3,7 @@
  * code and the next step that a host gets (PROTOCOL §9, DESIGN D8).
  */
 import { LIMITS } from "../agent/limits.ts";
-import type { ConnectCode, WireError } from "../../wire/index.ts";
+import { connectCode, type ConnectCode, type WireError } from "../../wire/index.ts";
 import type { ErrorKind, Failure } from "./errors.ts";
 
 /** How the transport ended, as the driver saw it. */
@@ -116,15 +116,16 @@ export function isConnectionFailure(end: TransportEnd): boolean {
   return end.type === "socket" || ((end.type === "goaway" || end.type === "reset") && end.code !== CALM);
 }
 
-/** The failure behind an end of the transport in the middle of a turn. `midFrame`: inside an envelope. */
-export function transportFailure(end: TransportEnd, midFrame: boolean): Failure {
+/** The service closed the stream as if all were well, but the turn was not over (DESIGN D2). */
+export const ENDED_EARLY: Failure = failure(remote("ended_early", "the service closed the stream before the turn was over", "Send the message again."), "");
+
+/** The failure behind an end of the transport in the middle of a turn. */
+export function transportFailure(end: TransportEnd, circumstances: Circumstances): Failure {
   switch (end.type) {
     case "end":
-      return midFrame
-        ? { kind: "protocol-drift", code: "envelope_truncated", message: "The stream ended inside an envelope.", nextStep: REPORT }
-        : failure(remote("ended_early", "the service closed the stream before the turn was over", "Send the message again."), "");
+      return ENDED_EARLY;
     case "trailer":
-      return failure(lost, `grpc-status ${end.status} ${end.message}`);
+      return end.status === "0" ? ENDED_EARLY : connectFailure({ code: connectCode(end.status), message: end.message }, circumstances);
     case "response":
       return responseFailure(end);
     case "reset":

@@ -42,7 +42,7 @@ export type Timer = keyof typeof TIMERS;
 
 /** How long a clock runs, in ms. */
 export function duration(timer: Timer, clocks: Clocks): number {
-  return (clocks as Readonly<Record<string, number>>)[timer] ?? TIMERS[timer].ms;
+  return (clocks as unknown as Readonly<Record<string, number | undefined>>)[timer] ?? TIMERS[timer].ms;
 }
 
 /** What the firing of a `fail` clock means to the host. Worded so that it may be retried: nothing else is wrong. */

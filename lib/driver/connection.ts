@@ -1,0 +1,250 @@
+/**
+ * One HTTP/2 connection with one stream: a Run's, and closed with it (DESIGN D23). Turns what node:http2 says into the
+ * core's events. Whatever the peer does, it ends in exactly one `closed` or `malformed`, and no error event goes unheard.
+ */
+import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import { encodeEnvelope, EnvelopeReader, FLAG, WireError, type Envelope } from "../../wire/index.ts";
+import { LIMITS } from "../agent/limits.ts";
+import type { Event } from "../session/events.ts";
+import type { TransportEnd } from "../session/failures.ts";
+import { CONTENT_TYPE } from "./headers.ts";
+
+/** Bytes of a body that is none of ours, kept for the error's words. */
+const BODY = 2048;
+/** Bytes waiting to be written above which nothing more is read: a peer that does not read gets no more answers. */
+const UNWRITTEN = 4 * 1024 * 1024;
+/** ms after which a connection that does not close by itself is destroyed. */
+const LINGER = 500;
+
+/** What a connection tells. */
+export interface Listener {
+  /** For the core. Never called inside a call of the connection's own methods. */
+  onEvent(event: Event): void;
+  /** Every envelope, both ways. */
+  onEnvelope(from: "client" | "server", envelope: Envelope): void;
+}
+
+export class Connection {
+  readonly #listener: Listener;
+  readonly #session: ClientHttp2Session;
+  readonly #stream: ClientHttp2Stream;
+  readonly #reader = new EnvelopeReader();
+  /** Set where the response is none of ours: its body is collected for the error. */
+  #refused: { status: number; contentType: string; body: string } | undefined;
+  #trailer: { status: string; message: string } | undefined;
+  #goaway: number | undefined;
+  #error: Error | undefined;
+  /** Over for the listener: nothing more is told, nothing more is written. */
+  #over = false;
+  #readerPaused = false;
+  #writerFull = false;
+  readonly #closed: Promise<void>;
+
+  /** Starts to connect. */
+  constructor(origin: URL, headers: OutgoingHttpHeaders, listener: Listener) {
+    this.#listener = listener;
+    const session = connect(origin, { settings: { initialWindowSize: LIMITS.window, enablePush: false } });
+    this.#session = session;
+    // Kept to the very end: an error after we have let go must not reach the process.
+    session.on("error", (error) => this.#onSessionError(error));
+    session.on("goaway", (code) => this.#onGoaway(code));
+    session.once("connect", () => this.#onConnect());
+    session.on("close", () => this.#onSessionClose());
+    this.#closed = new Promise((resolve) => session.once("close", resolve));
+    const stream = session.request(headers, { endStream: false });
+    this.#stream = stream;
+    stream.on("error", (error) => (this.#error ??= error));
+    stream.on("response", (response) => this.#onResponse(response));
+    stream.on("trailers", (trailers) => this.#onTrailers(trailers));
+    stream.on("data", (chunk: Uint8Array) => this.#onData(chunk));
+    stream.on("end", () => this.#onEnd());
+    stream.on("drain", () => this.#onDrain());
+    stream.on("close", () => this.#onStreamClose());
+  }
+
+  /** Writes one envelope with flag 0. */
+  send(payload: Uint8Array): void {
+    if (this.#over || this.#stream.destroyed || this.#stream.writableEnded) return;
+    this.#listener.onEnvelope("client", { flags: 0, payload });
+    this.#stream.write(encodeEnvelope(0, payload));
+    if (!this.#writerFull && this.#stream.writableLength > UNWRITTEN) {
+      this.#writerFull = true;
+      this.#flow();
+    }
+  }
+
+  /** Sends a PING; its answer is told as `alive`. */
+  ping(): void {
+    if (this.#over || this.#session.destroyed || this.#session.closed) return;
+    try {
+      this.#session.ping((error) => {
+        if (error === null) this.#tell({ type: "alive" });
+      });
+    } catch {
+      // A session that is just being destroyed refuses the ping; its close event follows.
+    }
+  }
+
+  /** Stops or goes on reading: bytes then stay with the peer. */
+  set paused(paused: boolean) {
+    this.#readerPaused = paused;
+    this.#flow();
+  }
+
+  /** Whether the socket keeps the process alive. */
+  set referenced(referenced: boolean) {
+    if (this.#session.destroyed) return;
+    if (referenced) this.#session.ref();
+    else this.#session.unref();
+  }
+
+  /** Ends stream and connection; nothing is told after it. Resolves when the socket is gone, soon in any case. */
+  close(cancel: boolean): Promise<void> {
+    if (!this.#over) {
+      this.#over = true;
+      this.#letGo(cancel);
+    }
+    return this.#closed;
+  }
+
+  #letGo(cancel: boolean): void {
+    if (this.#session.destroyed) return;
+    if (this.#session.connecting) {
+      this.#session.destroy();
+      return;
+    }
+    // Unread data would keep the stream from closing.
+    this.#stream.resume();
+    this.#stream.close(cancel ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_NO_ERROR);
+    this.#session.close();
+    setTimeout(() => this.#session.destroy(), LINGER).unref();
+  }
+
+  #tell(event: Event): void {
+    if (!this.#over) this.#listener.onEvent(event);
+  }
+
+  /** Tells how it ended, once. */
+  #finish(event: Event): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#listener.onEvent(event);
+    this.#letGo(true);
+  }
+
+  #onConnect(): void {
+    this.#session.setLocalWindowSize(LIMITS.window);
+    this.#tell({ type: "opened" });
+  }
+
+  #onResponse(headers: IncomingHttpHeaders): void {
+    this.#tell({ type: "alive" });
+    const status = Number(headers[":status"]);
+    const contentType = headers["content-type"] ?? "";
+    this.#onTrailers(headers);
+    if (status === 200 && contentType.split(";")[0]!.trim().toLowerCase() === CONTENT_TYPE) return;
+    // A response of trailers only: its status says more than its content type.
+    if (status === 200 && this.#trailer !== undefined) return;
+    this.#refused = { status, contentType, body: "" };
+  }
+
+  #onTrailers(headers: IncomingHttpHeaders): void {
+    const status = headers["grpc-status"];
+    if (typeof status !== "string") return;
+    const message = headers["grpc-message"];
+    this.#trailer = { status, message: typeof message === "string" ? percentDecoded(message) : "" };
+  }
+
+  #onData(chunk: Uint8Array): void {
+    if (this.#over) return;
+    this.#tell({ type: "alive" });
+    if (this.#refused !== undefined) {
+      if (this.#refused.body.length < BODY) this.#refused.body += new TextDecoder().decode(chunk.subarray(0, BODY));
+      else this.#onEnd();
+      return;
+    }
+    let envelopes: Envelope[];
+    try {
+      envelopes = this.#reader.push(chunk);
+    } catch (error) {
+      this.#finish({ type: "malformed", error: error as WireError });
+      return;
+    }
+    for (const envelope of envelopes) {
+      if (this.#over) return;
+      this.#listener.onEnvelope("server", envelope);
+      this.#tell({ type: (envelope.flags & FLAG.endStream) !== 0 ? "endStream" : "frame", payload: envelope.payload });
+    }
+    if (this.#reader.failure) this.#finish({ type: "malformed", error: this.#reader.failure });
+  }
+
+  /** The readable side is over: by END_STREAM, or because a reset without an error closed the stream as well. */
+  #onEnd(): void {
+    if (this.#over) return;
+    if (this.#refused !== undefined) this.#finish({ type: "closed", end: { type: "response", ...this.#refused } });
+    // Node reports RST_STREAM(NO_ERROR) as an end; the stream, whose other side we have not ended, is closed then.
+    else if (!this.#stream.closed || this.#trailer !== undefined) this.#finishEnd();
+  }
+
+  #finishEnd(): void {
+    if (this.#trailer !== undefined && this.#trailer.status !== "0") {
+      this.#finish({ type: "closed", end: { type: "trailer", ...this.#trailer } });
+      return;
+    }
+    try {
+      this.#reader.end();
+    } catch (error) {
+      this.#finish({ type: "malformed", error: error as WireError });
+      return;
+    }
+    this.#finish({ type: "closed", end: { type: "end" } });
+  }
+
+  #onStreamClose(): void {
+    if (this.#over) return;
+    // A lost socket closes the stream as well, and its error may come a moment later.
+    setImmediate(() => this.#finish({ type: "closed", end: this.#end() }));
+  }
+
+  #onGoaway(code: number): void {
+    this.#goaway = code;
+    if (code !== constants.NGHTTP2_NO_ERROR) this.#finish({ type: "closed", end: { type: "goaway", code } });
+  }
+
+  #onSessionError(error: Error): void {
+    this.#error = error;
+    this.#finish({ type: "closed", end: this.#end() });
+  }
+
+  #onSessionClose(): void {
+    this.#finish({ type: "closed", end: this.#end() });
+  }
+
+  #end(): TransportEnd {
+    const code = this.#stream.rstCode;
+    const { code: system } = (this.#error ?? {}) as NodeJS.ErrnoException;
+    if (this.#goaway !== undefined) return { type: "goaway", code: this.#goaway };
+    if (this.#error !== undefined && system !== "ERR_HTTP2_STREAM_ERROR") return { type: "socket", code: system ?? this.#error.name, message: this.#error.message };
+    if (this.#session.destroyed && code === constants.NGHTTP2_CANCEL && system === undefined) return { type: "socket", code: "ECONNRESET", message: "the peer closed the socket" };
+    return { type: "reset", code: code ?? constants.NGHTTP2_NO_ERROR };
+  }
+
+  #onDrain(): void {
+    this.#writerFull = false;
+    this.#flow();
+  }
+
+  #flow(): void {
+    if (this.#over) return;
+    if (this.#readerPaused || this.#writerFull) this.#stream.pause();
+    else this.#stream.resume();
+  }
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,28 @@
+import type { OutgoingHttpHeaders } from "node:http2";
+
+/** The RPC's path (PROTOCOL §1). */
+export const RUN_PATH = "/agent.v1.AgentService/Run";
+/** The content type of a Connect stream of protobuf. */
+export const CONTENT_TYPE = "application/connect+proto";
+
+/** Who we say we are, on every call to the service (PROTOCOL §1). */
+export function identity(token: string, cliVersion: string): OutgoingHttpHeaders {
+  return {
+    authorization: `Bearer ${token}`,
+    "x-cursor-client-type": "cli",
+    "x-cursor-client-version": cliVersion,
+    "x-ghost-mode": "true",
+  };
+}
+
+/** The headers that open a Run (PROTOCOL §1). */
+export function runHeaders(token: string, cliVersion: string): OutgoingHttpHeaders {
+  return {
+    ":method": "POST",
+    ":path": RUN_PATH,
+    "content-type": CONTENT_TYPE,
+    "connect-protocol-version": "1",
+    te: "trailers",
+    ...identity(token, cliVersion),
+  };
+}

@@ -1,0 +1,88 @@
+/** The ways a leg or a Run ends, and the way a Run starts over. */
+import { CursorError, type Failure, type Partial } from "./errors.ts";
+import type { Circumstances } from "./failures.ts";
+import { fingerprint, toolsetKey } from "./fingerprint.ts";
+import { rebuild } from "./open.ts";
+import { arm, disarm, note, type Session } from "./session.ts";
+
+/** The clocks of one connection. */
+const CONNECTION = ["heartbeat", "ping", "pong", "idle", "burst"] as const;
+
+/** What this leg has said so far. */
+export function partial({ text, thinking, input, output }: Session): Partial {
+  return { text: text.join(""), thinking: thinking.join(""), usage: { input, output } };
+}
+
+/** What decides the meaning of a bare error code. */
+export function circumstances({ request, text, thinking, productive, input }: Session): Circumstances {
+  return { model: request.model.id, output: productive || text.length + thinking.length > 0, fullness: input / (request.model.contextWindow ?? 200_000) };
+}
+
+/** Ends the Run with an error. */
+export function fail(session: Session, failure: Failure): void {
+  end(session, true);
+  session.out.push({ type: "fail", error: new CursorError(failure, partial(session)) });
+}
+
+/** Ends the Run well: the handle is kept before the host hears of it (DESIGN D3). */
+export function complete(session: Session): void {
+  const { request, checkpoint, conversationId, catalog } = session;
+  if (!session.productive) {
+    fail(session, { kind: "remote", code: "empty_response", message: "The service ended the turn without a word or a tool call.", nextStep: "Send the message again, or choose another model: the slug may have been retired." });
+    return;
+  }
+  if (request.sessionId !== undefined && checkpoint !== undefined)
+    session.out.push({ type: "save", handle: { conversationId, checkpoint, blobs: session.blobs.all(), fingerprint: fingerprint(request.messages), toolsetKey: toolsetKey(catalog) } });
+  usage(session);
+  session.out.push({ type: "emit", event: { type: "done", reason: "stop" } });
+  end(session, false);
+}
+
+/** Ends a leg with its tool calls; the stream stays open (PROTOCOL §8). */
+export function park(session: Session): void {
+  session.phase = "parked";
+  for (const call of session.pending.values()) call.delivered = true;
+  session.lifted = session.announced = 0;
+  for (const timer of ["first", "idle", "burst"] as const) disarm(session, timer);
+  arm(session, "toolUse", session.settings.clocks.toolUse);
+  usage(session);
+  session.out.push({ type: "emit", event: { type: "done", reason: "tool_use" } }, { type: "park" });
+}
+
+/** Opens a new connection for the same request: nothing was heard on the last one (DESIGN D10). */
+export function reconnect(session: Session): void {
+  session.phase = "connecting";
+  for (const timer of CONNECTION) disarm(session, timer);
+  session.heard = false;
+  session.out.push({ type: "connect" });
+}
+
+/**
+ * Rebuilds the conversation where a resumed one turns out to be stale before anything binding was said (DESIGN D9).
+ * False where it is too late, or no resume.
+ */
+export function recover(session: Session, why: string): boolean {
+  if (session.opening !== "resume" || session.spoke || session.rebuilt) return false;
+  note(session, "stale", `The remote conversation is stale (${why}): the turn starts again from the transcript.`);
+  session.out.push({ type: "drop" });
+  if (session.thinking.length > 0) session.out.push({ type: "emit", event: { type: "reset" } });
+  session.thinking = [];
+  session.output = 0;
+  session.productive = false;
+  rebuild(session);
+  reconnect(session);
+  arm(session, "first", session.settings.clocks.first);
+  return true;
+}
+
+function usage({ out, input, output }: Session): void {
+  out.push({ type: "emit", event: { type: "usage", input, output } });
+}
+
+function end(session: Session, cancel: boolean): void {
+  session.phase = "over";
+  for (const timer of session.armed) session.out.push({ type: "disarm", timer });
+  session.armed.clear();
+  session.pending.clear();
+  session.out.push({ type: "close", cancel });
+}

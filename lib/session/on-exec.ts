@@ -1,0 +1,123 @@
+/**
+ * A request for local work (PROTOCOL §5). It is answered from what we know, lifted to a call of the host's tools, or
+ * refused. Nothing is ever executed here.
+ */
+import { decodeValue, WireError, type Decoded, type Json } from "../../wire/index.ts";
+import { asksMcpState, execByName, LIMITS, refuse, type ExecRow, type ExecServerMessage, type McpArgs } from "../agent/index.ts";
+import { mcpState, requestContext, SERVER } from "./context.ts";
+import { fail } from "./finish.ts";
+import { commandTool, redirect } from "./native/redirect.ts";
+import { findTool, rankByName } from "./native/tools.ts";
+import { translate, type Translation } from "./native/translate.ts";
+import { say, settleBurst, work } from "./on-update.ts";
+import { answerExec, type ClientMessage } from "./reply.ts";
+import { arm, liveTools, note, type Session } from "./session.ts";
+
+type Exec = Decoded<typeof ExecServerMessage>;
+
+/** @param bytes the AgentServerMessage of this arm alone: exec 36 has two meanings, told apart by its wire types */
+export function onExec(session: Session, exec: Exec, bytes: Uint8Array): void {
+  work(session);
+  const id = exec.id ?? 0;
+  if (session.pending.has(id)) {
+    note(session, "repeated_exec", "The service repeated an exec that the host has already.", { id });
+    return;
+  }
+  const name = Object.keys(exec).find((key) => execByName.has(key));
+  const row = name === undefined ? undefined : execByName.get(name);
+  const args = (name === undefined ? {} : exec[name as keyof Exec]) as object;
+  switch (row?.decision) {
+    case "context":
+      answer(session, exec, { requestContextResult: { success: { requestContext: requestContext(liveTools(session), session.workspaceUri, session.settings.mcpMeta) } } });
+      return;
+    case "lift":
+      liftMcp(session, exec, row, args as Decoded<typeof McpArgs>);
+      return;
+    case "ack":
+      if (asksMcpState(bytes, [SERVER])) answer(session, exec, { startGrindPlanningResult: mcpState(liveTools(session)) });
+      else if (miss(session)) answerExec(session, id, [refuse(row, exec, args, "")]);
+      return;
+    case "reject":
+    case "error":
+    case "failure":
+    case "throw":
+    case "status":
+    case "allowlisted":
+    case undefined:
+      onNative(session, exec, row, args);
+      return;
+    default:
+      row satisfies never;
+  }
+}
+
+/** A native exec becomes a call of a capable tool, or is refused with words that lead to one. */
+function onNative(session: Session, exec: Exec, row: ExecRow | undefined, args: object): void {
+  const tools = liveTools(session);
+  const translation = row?.translated && session.phase !== "draining" ? translate(row, args, tools, session.workspaceUri) : undefined;
+  if (translation !== undefined) {
+    const raw = (args as { toolCallId?: string }).toolCallId ?? "";
+    lift(session, exec, raw, translation.tool, translation.arguments, translation);
+  } else if (miss(session)) answerExec(session, exec.id ?? 0, [refuse(row, exec, args, redirect(row, args, tools, session.misses))]);
+}
+
+function liftMcp(session: Session, exec: Exec, row: ExecRow, args: Decoded<typeof McpArgs>): void {
+  const id = exec.id ?? 0;
+  if (session.phase === "draining") {
+    answerExec(session, id, [refuse(row, exec, args, "The turn is over. No operation was performed.")]);
+    return;
+  }
+  const wanted = args.toolName || args.name || "";
+  const tools = liveTools(session);
+  const tool = findTool(wanted, tools);
+  if (tool === undefined) {
+    if (miss(session)) answer(session, exec, { mcpResult: { toolNotFound: { name: wanted, availableTools: rankByName(wanted, tools) } } });
+    return;
+  }
+  let values: Record<string, unknown>;
+  try {
+    values = decodeArguments(args.args ?? new Map());
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    if (miss(session)) answerExec(session, id, [refuse(row, exec, args, `The arguments cannot be read (${error.message}). No operation was performed. Call ${wanted} again with valid JSON arguments.`)]);
+    return;
+  }
+  lift(session, exec, args.toolCallId ?? "", tool.name, values, undefined);
+}
+
+function decodeArguments(args: ReadonlyMap<string, Uint8Array>): Record<string, Json> {
+  const values: Record<string, Json> = {};
+  // Defined, not assigned: a key may be called __proto__.
+  for (const [key, bytes] of args) Object.defineProperty(values, key, { value: decodeValue(bytes), writable: true, enumerable: true, configurable: true });
+  return values;
+}
+
+function lift(session: Session, exec: Exec, rawCallId: string, tool: string, values: Record<string, unknown>, translation: Translation | undefined): void {
+  const id = exec.id ?? 0;
+  const taken = [...session.pending.values()].some((call) => call.rawCallId === rawCallId);
+  const callId = session.cleanCallId(rawCallId === "" || taken ? `${rawCallId}exec-${id}` : rawCallId);
+  session.pending.set(id, { id, execId: exec.execId, callId, rawCallId, tool, arguments: values, translation, delivered: false });
+  session.misses = 0;
+  session.lifted += 1;
+  if (!session.armed.has("execHeartbeat")) arm(session, "execHeartbeat", LIMITS.execHeartbeat);
+  say(session, { type: "tool_call", id: callId, name: tool, arguments: values });
+  settleBurst(session);
+}
+
+/** Counts a request that became no tool call. False where that was one too many: then the Run has failed (PROTOCOL §5). */
+function miss(session: Session): boolean {
+  session.misses += 1;
+  if (session.misses < LIMITS.missBudget) return true;
+  const tool = commandTool(liveTools(session));
+  fail(session, {
+    kind: "remote",
+    code: "tool_loop",
+    message: `The model asked ${session.misses} times in a row for something that is no tool of this host.`,
+    nextStep: tool === undefined ? "Offer the model a tool that runs commands, or choose another model." : `Tell the model to call ${tool}, or choose another model.`,
+  });
+  return false;
+}
+
+function answer(session: Session, { id = 0, execId }: Exec, result: ClientMessage["execClientMessage"] & object): void {
+  answerExec(session, id, [{ execClientMessage: { id, ...(execId !== undefined && { execId }), ...result } }]);
+}

@@ -1,0 +1,56 @@
+/** One envelope from the service: every arm it carries, in wire order (PROTOCOL §4, DESIGN D4). */
+import type { Decoded, UnknownField } from "../../wire/index.ts";
+import { arms, LIMITS, type AgentServerMessage } from "../agent/index.ts";
+import { driftFailure } from "./failures.ts";
+import { fail } from "./finish.ts";
+import { onExec } from "./on-exec.ts";
+import { onKv } from "./on-kv.ts";
+import { onQuery } from "./on-query.ts";
+import { onUpdate } from "./on-update.ts";
+import { note, type Session } from "./session.ts";
+
+/** @throws WireError where the payload is malformed */
+export function onFrame(session: Session, payload: Uint8Array): void {
+  session.heard = true;
+  const drift: UnknownField[] = [];
+  const found = arms(payload, (field) => drift.push(field));
+  if (found.arms.length === 0) {
+    fail(session, driftFailure(found.unknown.length === 0 ? "an empty message" : found.unknown.map(describe).join(", ")));
+    return;
+  }
+  for (const field of [...found.unknown, ...drift]) onDrift(session, field);
+  for (const [index, arm] of found.arms.entries()) {
+    if (session.phase === "over" || session.phase === "connecting") return;
+    onArm(session, arm, found.bytes[index]!);
+  }
+}
+
+function onArm(session: Session, arm: Decoded<typeof AgentServerMessage>, bytes: Uint8Array): void {
+  if (arm.interactionUpdate) onUpdate(session, arm.interactionUpdate);
+  else if (arm.execServerMessage) onExec(session, arm.execServerMessage, bytes);
+  else if (arm.kvServerMessage) onKv(session, arm.kvServerMessage);
+  else if (arm.interactionQuery) onQuery(session, arm.interactionQuery);
+  else if (arm.conversationCheckpointUpdate) onCheckpoint(session, arm.conversationCheckpointUpdate);
+  else if (arm.execServerControlMessage) note(session, "exec_control", "The service gave up on an exec.", { id: arm.execServerControlMessage.abort?.id ?? 0 });
+}
+
+/** Kept as its bytes, never interpreted (PROTOCOL §3). */
+function onCheckpoint(session: Session, bytes: Uint8Array): void {
+  if (bytes.length <= LIMITS.checkpoint) {
+    session.checkpoint = bytes.slice();
+    return;
+  }
+  session.checkpoint = undefined;
+  note(session, "checkpoint_too_large", `A checkpoint of ${bytes.length} bytes is not kept: the next turn rebuilds the conversation.`);
+}
+
+/** Each kind of unknown field is worth one diagnostic a Run. */
+function onDrift(session: Session, field: UnknownField): void {
+  const key = `${field.no}:${field.type}`;
+  session.drift.set(key, (session.drift.get(key) ?? 0) + 1);
+  if (session.drift.get(key) === 1 && session.drift.size <= 64) note(session, "drift", `The service sends what no table names: ${describe(field)}.`, { field: field.no, wireType: field.type });
+}
+
+function describe({ no, type, bytes }: UnknownField): string {
+  return `field ${no} of wire type ${type} (${bytes.length} bytes)`;
+}

@@ -1,0 +1,37 @@
+/** A clock ran out (DESIGN D1). */
+import { complete, fail, park } from "./finish.ts";
+import { send } from "./reply.ts";
+import { arm, type Session } from "./session.ts";
+import { duration, timerFailure, TIMERS, type Timer } from "./timers.ts";
+
+export function onTimer(session: Session, timer: Timer): void {
+  if (!session.armed.delete(timer)) return;
+  const { clocks } = session.settings;
+  const row = TIMERS[timer];
+  switch (row.fires) {
+    case "fail":
+      fail(session, timerFailure(timer, clocks));
+      return;
+    case "burst":
+      park(session);
+      return;
+    case "drained":
+      complete(session);
+      return;
+    case "heartbeat":
+      send(session, { clientHeartbeat: {} });
+      arm(session, timer, duration(timer, clocks));
+      return;
+    case "execHeartbeat":
+      for (const id of session.pending.keys()) send(session, { execClientControlMessage: { heartbeat: { id } } });
+      arm(session, timer, duration(timer, clocks));
+      return;
+    case "ping":
+      session.out.push({ type: "ping" });
+      if (!session.armed.has("pong")) arm(session, "pong", duration("pong", clocks));
+      arm(session, timer, duration(timer, clocks));
+      return;
+    default:
+      row satisfies never;
+  }
+}

@@ -1,0 +1,76 @@
+/** What the model is doing (PROTOCOL §4.1). */
+import type { Decoded } from "../../wire/index.ts";
+import { updateByName, type InteractionUpdate } from "../agent/index.ts";
+import { park } from "./finish.ts";
+import { arm, disarm, note, type Session } from "./session.ts";
+import type { TurnEvent } from "./turn.ts";
+
+export function onUpdate(session: Session, update: Decoded<typeof InteractionUpdate>): void {
+  const name = Object.keys(update).find((key) => key !== "unknown");
+  const row = name === undefined ? undefined : updateByName.get(name);
+  if (row === undefined) return;
+  if (row.work) work(session);
+  switch (row.meaning) {
+    case "text":
+      say(session, { type: "text", delta: update.textDelta!.text ?? "" });
+      return;
+    case "thinking":
+      say(session, { type: "thinking", delta: update.thinkingDelta!.text ?? "" });
+      return;
+    case "tokens":
+      session[session.phase === "parked" ? "heldOutput" : "output"] += Math.max(0, update.tokenDelta!.tokens ?? 0);
+      return;
+    case "turnEnded":
+      onTurnEnded(session, update.turnEnded!);
+      return;
+    case "burst":
+      session.announced = update.toolRequestsListed!.callCount ?? 0;
+      settleBurst(session);
+      return;
+    case "heartbeat":
+    case "toolCall":
+    case "none":
+      return;
+    default:
+      row.meaning satisfies never;
+  }
+}
+
+/** Tells the host, now or with the next leg where none is being read (DESIGN D5). */
+export function say(session: Session, event: TurnEvent): void {
+  if ((event.type === "text" || event.type === "thinking") && event.delta === "") return;
+  session.productive = true;
+  if (session.phase === "parked") {
+    session.held.push(event);
+    session.heldSize += event.type === "text" || event.type === "thinking" ? event.delta.length : 1;
+    return;
+  }
+  if (event.type === "text") session.text.push(event.delta);
+  if (event.type === "thinking") session.thinking.push(event.delta);
+  // Thinking can be taken back, a text or a tool call cannot (DESIGN D9).
+  else session.spoke = true;
+  session.out.push({ type: "emit", event });
+}
+
+/** A work frame: the service is doing something (DESIGN D1). */
+export function work(session: Session): void {
+  if (session.phase !== "running") return;
+  disarm(session, "first");
+  arm(session, "idle", session.settings.clocks.idle);
+}
+
+/** Ends the burst at once where as many calls came as were announced, else some time after the last (DESIGN D14). */
+export function settleBurst(session: Session): void {
+  if (session.lifted === 0 || session.phase !== "running") return;
+  if (session.announced > 0 && session.lifted >= session.announced) park(session);
+  else arm(session, "burst", session.settings.burst);
+}
+
+function onTurnEnded(session: Session, ended: NonNullable<Decoded<typeof InteractionUpdate>["turnEnded"]>): void {
+  if (ended.inputTokens !== undefined || ended.outputTokens !== undefined)
+    note(session, "billing", "The service's own count of the turn, summed over its internal calls; not the size of the context.", { ...ended });
+  if (session.pending.size > 0 || session.phase !== "running") return;
+  session.phase = "draining";
+  for (const timer of ["first", "idle", "ping", "pong", "heartbeat"] as const) disarm(session, timer);
+  arm(session, "drain", session.settings.drain);
+}

@@ -1,0 +1,183 @@
+/**
+ * The beginning of a Run: new, resumed from a handle, or rebuilt from the transcript, and the request that says so
+ * (PROTOCOL §2.1, §3, §10).
+ */
+import { LIMITS as WIRE } from "../../wire/index.ts";
+import { ConversationStateStructure, encodeRunRequest, overlayCheckpoint, SelectedContextBlob, type RawRunRequest } from "../agent/index.ts";
+import { Blobs } from "./blobs.ts";
+import { requestContext, toolDefinitions } from "./context.ts";
+import { CursorError } from "./errors.ts";
+import { fingerprint, toolsetKey } from "./fingerprint.ts";
+import { idCleaner, split } from "./history.ts";
+import { policyText } from "./native/policy.ts";
+import { checkTools } from "./native/tools.ts";
+import { historyBlobs, rulesBlob, userText } from "./prompt.ts";
+import { arm, note, type Session, type Settings } from "./session.ts";
+import type { Diagnostic, Handle, TurnRequest } from "./turn.ts";
+
+/** The name that the service knows this client by (PROTOCOL §3). */
+export const CLIENT_NAME = "pi";
+/** The mode of a conversation and of a user message (PROTOCOL §2.1, §3). */
+const AGENT_MODE = 1;
+/** Sent where a turn goes on from tool results alone, because the Run that asked for them is gone. */
+const CONTINUE = "Continue from the tool results above.";
+
+/** What a Run is opened with. */
+export interface Opener {
+  readonly request: TurnRequest;
+  /** The `file:` URL of the workspace. */
+  readonly workspaceUri: string;
+  /** The session's handle, if there is one. */
+  readonly handle: Handle | undefined;
+  readonly settings: Settings;
+}
+
+/**
+ * A Run that is about to connect: its first actions are in `out`.
+ * @throws CursorError `local` where the request itself is wrong; nothing has been asked of the driver then
+ */
+export function open({ request, workspaceUri, handle, settings }: Opener): Session {
+  const wrong = checkRequest(request);
+  if (wrong !== undefined) throw local("invalid_request", wrong, "Correct the request.");
+  const badTool = checkTools(request.tools);
+  if (badTool !== undefined) throw local("invalid_tool", badTool, "Rename the tool or declare it once.");
+  const { history } = split(request.messages);
+  const completed = fingerprint(history);
+  const session: Session = {
+    settings,
+    workspaceUri,
+    phase: "connecting",
+    request,
+    catalog: request.tools,
+    opening: history.length === 0 ? "new" : "rebuild",
+    conversationId: settings.uuid(),
+    opener: new Uint8Array(0),
+    blobs: new Blobs(),
+    checkpoint: undefined,
+    handle: undefined,
+    pending: new Map(),
+    cleanCallId: idCleaner(),
+    misses: 0,
+    lifted: 0,
+    announced: 0,
+    held: [],
+    heldSize: 0,
+    heldOutput: 0,
+    text: [],
+    thinking: [],
+    output: 0,
+    input: settings.estimate(request),
+    productive: false,
+    spoke: false,
+    heard: false,
+    reconnected: false,
+    rebuilt: false,
+    drift: new Map(),
+    armed: new Set(),
+    out: [],
+  };
+  if (handle !== undefined) {
+    if (handle.fingerprint === completed && resume(session, handle)) session.opening = "resume";
+    else session.out.push({ type: "drop" });
+  }
+  session.opener = runRequest(session);
+  arm(session, "first", settings.clocks.first);
+  session.out.push({ type: "connect" });
+  return session;
+}
+
+/**
+ * Starts again from the transcript with a new conversation, because the remote one is stale (DESIGN D9).
+ * @throws CursorError `local` as {@link open}
+ */
+export function rebuild(session: Session): void {
+  session.opening = "rebuild";
+  session.rebuilt = true;
+  session.handle = undefined;
+  session.checkpoint = undefined;
+  session.conversationId = session.settings.uuid();
+  session.blobs = new Blobs();
+  session.opener = runRequest(session);
+}
+
+function resume(session: Session, handle: Handle): boolean {
+  if (!session.blobs.restore(handle.blobs)) {
+    session.blobs = new Blobs();
+    return false;
+  }
+  session.handle = handle;
+  session.conversationId = handle.conversationId;
+  return true;
+}
+
+function checkRequest(request: TurnRequest): string | undefined {
+  if (typeof request.model?.id !== "string" || request.model.id === "") return "The request names no model.";
+  if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
+  if (!Array.isArray(request.tools)) return "The request's tools are no list.";
+  if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
+  return undefined;
+}
+
+/** The bytes of the run request. Everything it refers to is in the blob store afterwards. */
+function runRequest(session: Session): Uint8Array {
+  const { request, settings, workspaceUri, handle } = session;
+  const tell = (diagnostic: Diagnostic): void => note(session, diagnostic.type, diagnostic.message);
+  const { history, users } = split(request.messages);
+  const { text, images } = userText(users, tell);
+  const rules = rulesText(request);
+  const prompt = session.opening === "resume" ? [] : historyBlobs(history, tell);
+  const roots = [...(rules === "" ? [] : [rulesBlob(rules)]), ...prompt].map((blob) => store(session, blob));
+  const contextBlob = store(session, SelectedContextBlob.encode({ rootPromptBlobIds: roots, clientName: CLIENT_NAME }));
+  const messageId = settings.uuid();
+  const sendTools = session.opening !== "resume" || settings.resendTools || handle?.toolsetKey !== toolsetKey(request.tools);
+  const selectedImages = images.map(({ mimeType, data }) => {
+    const uuid = settings.uuid();
+    return { data, uuid, path: `${uuid}.${mimeType.slice("image/".length)}`, mimeType };
+  });
+  const parameters = request.model.parameters?.filter(({ id }) => id !== "context") ?? [];
+  const raw: RawRunRequest = {
+    conversationState:
+      session.opening === "resume"
+        ? overlayCheckpoint(handle!.checkpoint, { rules: roots, workspaceUris: [workspaceUri], clientName: CLIENT_NAME })
+        : ConversationStateStructure.encode({ rootPromptMessagesJson: roots, previousWorkspaceUris: [workspaceUri], mode: AGENT_MODE, clientName: CLIENT_NAME }),
+    action: {
+      userMessageAction: {
+        userMessage: {
+          text: users.length === 0 ? CONTINUE : text,
+          messageId,
+          ...(selectedImages.length > 0 && { selectedContext: { selectedImages } }),
+          mode: AGENT_MODE,
+          selectedContextBlob: contextBlob,
+          correlationId: messageId,
+        },
+        ...(settings.mcpMeta && { requestContext: requestContext(request.tools, workspaceUri, true) }),
+      },
+    },
+    ...(sendTools && request.tools.length > 0 && { mcpTools: { mcpTools: toolDefinitions(request.tools) } }),
+    conversationId: session.conversationId,
+    requestedModel: { modelId: request.model.id, ...(request.model.maxMode && { maxMode: true }), ...(parameters.length > 0 && { parameters }) },
+    clientSupportsInlineImages: true,
+  };
+  const payload = encodeRunRequest(raw);
+  if (payload.length > WIRE.envelope) throw tooLarge(`The request takes ${payload.length} bytes.`);
+  return payload;
+}
+
+/** The system prompt and what the model must know of the host's tools (PROTOCOL §3.1, §5). */
+function rulesText(request: TurnRequest): string {
+  return [request.systemPrompt ?? "", policyText(request.tools)].filter((part) => part !== "").join("\n\n");
+}
+
+function store(session: Session, content: Uint8Array): Uint8Array {
+  const id = session.blobs.add(content);
+  if (id === undefined) throw tooLarge("The prompt does not fit the blob store of 64 MiB.");
+  return id;
+}
+
+function tooLarge(message: string): CursorError {
+  return local("prompt_too_large", message, "Compact the conversation or start a new one.");
+}
+
+function local(code: string, message: string, nextStep: string): CursorError {
+  return new CursorError({ kind: "local", code, message, nextStep });
+}

@@ -1,0 +1,125 @@
+/**
+ * The state of one Run, and how it begins. A Run is one HTTP/2 stream: it serves the legs of one turn, from the user's
+ * message to `turn_ended`. Only `step()` and what it calls change this object; nothing here touches the world.
+ */
+import type { Blobs } from "./blobs.ts";
+import type { Action } from "./events.ts";
+import type { Translation } from "./native/translate.ts";
+import type { Clocks, Timer } from "./timers.ts";
+import type { Diagnostic, Handle, Tool, TurnEvent, TurnRequest } from "./turn.ts";
+
+/** Where a Run is. `transitions.ts` says what may happen in each. */
+export type Phase = "connecting" | "running" | "parked" | "draining" | "over";
+
+/** How the conversation was opened on the service (PROTOCOL §0, §10). */
+export type Opening = "new" | "resume" | "rebuild";
+
+/** What stays the same for a whole Run. */
+export interface Settings {
+  readonly clocks: Clocks;
+  /** ms from the last call of a burst to the end of the leg. */
+  readonly burst: number;
+  /** ms of reading on after `turn_ended`. */
+  readonly drain: number;
+  /** Whether `mcp_meta_tool_options` and the action's request context are sent (DESIGN D13). */
+  readonly mcpMeta: boolean;
+  /** Whether tools are sent again on a resume although the service has them (PROTOCOL §5.1). */
+  readonly resendTools: boolean;
+  /** A fresh UUID. */
+  readonly uuid: () => string;
+  /** The estimate of a request's tokens (DESIGN D15). */
+  readonly estimate: (request: TurnRequest) => number;
+}
+
+/** A request for local work that the host has, or will have with the next leg. */
+export interface PendingCall {
+  /** The exec's numbers, echoed as they came (DESIGN D17). */
+  readonly id: number;
+  readonly execId: string | undefined;
+  /** The clean id that the host knows the call by. */
+  readonly callId: string;
+  /** The id that the wire gave the call; may be empty. */
+  readonly rawCallId: string;
+  readonly tool: string;
+  readonly arguments: Record<string, unknown>;
+  /** Set where a native exec was translated; else the call came as `mcp_args`. */
+  readonly translation: Translation | undefined;
+  /** Whether a leg has delivered it. */
+  delivered: boolean;
+}
+
+/** The state of a Run. */
+export interface Session {
+  readonly settings: Settings;
+  readonly workspaceUri: string;
+  phase: Phase;
+  /** The current leg's request. */
+  request: TurnRequest;
+  /** The tools that the run request advertised. */
+  readonly catalog: readonly Tool[];
+  opening: Opening;
+  conversationId: string;
+  /** The bytes that open the Run, kept for a second connection (DESIGN D10). */
+  opener: Uint8Array;
+  blobs: Blobs;
+  checkpoint: Uint8Array | undefined;
+  /** Whether the handle that resumed this Run is still to be trusted. */
+  handle: Handle | undefined;
+  /** Calls by exec id, in order of arrival. */
+  readonly pending: Map<number, PendingCall>;
+  readonly cleanCallId: (raw: string) => string;
+  /** Requests in a row that did not become a call of a host's tool (PROTOCOL §5). */
+  misses: number;
+  /** Calls lifted since the leg, or the last burst, began; `announced`: how many the generation will make (DESIGN D14). */
+  lifted: number;
+  announced: number;
+  /** What arrived while parked, for the next leg (DESIGN D5), and its size in UTF-16 units. */
+  held: TurnEvent[];
+  heldSize: number;
+  /** Output tokens counted while parked. */
+  heldOutput: number;
+  /** What this leg has said. */
+  text: string[];
+  thinking: string[];
+  output: number;
+  input: number;
+  /** Whether the turn has said or done anything at all (DESIGN D7). */
+  productive: boolean;
+  /** Whether this leg has delivered text, after which a stale conversation is an error (DESIGN D9). */
+  spoke: boolean;
+  /** Whether a server frame came on this connection, and whether one has been tried again (DESIGN D10). */
+  heard: boolean;
+  reconnected: boolean;
+  /** Rebuilt once already in this leg (DESIGN D9). */
+  rebuilt: boolean;
+  /** Fields that no table names, by number and wire type, with how often they came. */
+  readonly drift: Map<string, number>;
+  /** The clocks that run. */
+  readonly armed: Set<Timer>;
+  /** What the current step asks for. */
+  out: Action[];
+}
+
+/** Starts a clock. */
+export function arm(session: Session, timer: Timer, ms: number): void {
+  session.armed.add(timer);
+  session.out.push({ type: "arm", timer, ms });
+}
+
+/** Stops a clock, if it runs. */
+export function disarm(session: Session, timer: Timer): void {
+  if (session.armed.delete(timer)) session.out.push({ type: "disarm", timer });
+}
+
+/** Tells the embedder something that costs the turn nothing. */
+export function note(session: Session, type: string, message: string, detail: Omit<Diagnostic, "type" | "message"> = {}): void {
+  session.out.push({ type: "diagnostic", diagnostic: { type, message, ...detail } });
+}
+
+/** The tools that may be called now: the advertised ones and the latest leg's (PROTOCOL §5). */
+export function liveTools(session: Session): readonly Tool[] {
+  const { catalog, request } = session;
+  if (request.tools === catalog) return catalog;
+  const names = new Set(request.tools.map((tool) => tool.name));
+  return [...request.tools, ...catalog.filter((tool) => !names.has(tool.name))];
+}
