@@ -36,6 +36,11 @@ export class CursorError extends Error {
   }
 }
 
+/** The host wants no more of the turn. */
+export function aborted(partial?: Partial): CursorError {
+  return new CursorError({ kind: "aborted", code: "aborted", message: "The turn was aborted by the host.", nextStep: "Send a message to go on." }, partial);
+}
+
 /** The error in `thrown` or in the causes behind it, if one is ours. Survives causes that go in circles. */
 export function cursorError(thrown: unknown): CursorError | undefined {
   const seen = new Set<unknown>();

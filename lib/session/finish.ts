@@ -20,8 +20,9 @@ export function circumstances({ request, text, thinking, productive, input }: Se
 
 /** Ends the Run with an error. */
 export function fail(session: Session, failure: Failure): void {
-  end(session, true);
-  session.out.push({ type: "fail", error: new CursorError(failure, partial(session)) });
+  const error = new CursorError(failure, partial(session));
+  disarmAll(session);
+  session.out.push({ type: "fail", error }, { type: "close", cancel: true });
 }
 
 /** Ends the Run well: the handle is kept before the host hears of it (DESIGN D3). */
@@ -34,8 +35,8 @@ export function complete(session: Session): void {
   if (request.sessionId !== undefined && checkpoint !== undefined)
     session.out.push({ type: "save", handle: { conversationId, checkpoint, blobs: session.blobs.all(), fingerprint: fingerprint(request.messages), toolsetKey: toolsetKey(catalog) } });
   usage(session);
-  session.out.push({ type: "emit", event: { type: "done", reason: "stop" } });
-  end(session, false);
+  session.out.push({ type: "emit", event: { type: "done", reason: "stop" } }, { type: "close", cancel: false });
+  disarmAll(session);
 }
 
 /** Ends a leg with its tool calls; the stream stays open (PROTOCOL §8). */
@@ -79,10 +80,8 @@ function usage({ out, input, output }: Session): void {
   out.push({ type: "emit", event: { type: "usage", input, output } });
 }
 
-function end(session: Session, cancel: boolean): void {
+/** The Run is over: its clocks stop. */
+function disarmAll(session: Session): void {
   session.phase = "over";
-  for (const timer of session.armed) session.out.push({ type: "disarm", timer });
-  session.armed.clear();
-  session.pending.clear();
-  session.out.push({ type: "close", cancel });
+  for (const timer of [...session.armed]) disarm(session, timer);
 }

@@ -12,7 +12,7 @@
  * nothing changes any more.
  */
 import { WireError } from "../../wire/index.ts";
-import { CursorError } from "./errors.ts";
+import { aborted, CursorError } from "./errors.ts";
 import type { Action, Event } from "./events.ts";
 import { wireFailure } from "./failures.ts";
 import { fail } from "./finish.ts";
@@ -89,7 +89,7 @@ function handle(session: Session, handler: Handler, event: Event): void {
       if (event.type === "continue") onContinue(session, event.request);
       return;
     case "abort":
-      fail(session, { kind: "aborted", code: "aborted", message: "The turn was aborted by the host.", nextStep: "Send a message to go on." });
+      fail(session, aborted());
       return;
     default:
       handler satisfies never;

@@ -1,0 +1,287 @@
+/** The provider: one call is one leg of a turn (DESIGN §4). Keeps the Runs by session, and nothing else. */
+import { randomUUID } from "node:crypto";
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
+import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
+import { LIMITS } from "../agent/limits.ts";
+import { aborted, CursorError, cursorError } from "../session/errors.ts";
+import { peerText } from "../session/failures.ts";
+import { open } from "../session/open.ts";
+import type { Diagnostic, Handle, TurnEvent, TurnRequest } from "../session/turn.ts";
+import { UsageEstimator } from "../session/usage.ts";
+import { systemClock, type ClockFactory } from "./clock.ts";
+import { readConfig, type Config, type Environment } from "./config.ts";
+import { DebugFile } from "./debug.ts";
+import { fileHandleStore, type HandleStore } from "./handle-store.ts";
+import { runHeaders } from "./headers.ts";
+import { Leg } from "./leg.ts";
+import { Run } from "./run.ts";
+
+/** One envelope of a Run, for a recording. */
+export interface CapturedFrame {
+  /** ms since the Run opened. */
+  at: number;
+  from: "client" | "server";
+  /** The 5-byte header and the payload: a copy. */
+  envelope: Uint8Array;
+}
+
+/** What a provider is made with. */
+export interface ProviderOptions {
+  /** Asked for once a Run. */
+  accessToken: string | ((options: { signal?: AbortSignal }) => string | Promise<string>);
+  /** Beats the environment; same allowlist. */
+  origin?: string;
+  /** Default `process.env`. */
+  env?: Environment;
+  /** Where handles are kept; default {@link fileHandleStore}; null keeps none. */
+  handles?: HandleStore | null;
+  /** Every envelope both ways. */
+  onFrame?: (frame: CapturedFrame) => void;
+  /** Drift, retries, truncations; never a secret. */
+  onDiagnostic?: (diagnostic: Diagnostic) => void;
+}
+
+/** A provider of Cursor's models. */
+export interface Provider {
+  /**
+   * Starts a leg at the call; iterate to read it. It ends in `usage` and `done`, or throws a CursorError. Leaving the
+   * iteration early ends the Run like an abort.
+   */
+  stream(request: TurnRequest, options?: { signal?: AbortSignal }): AsyncIterable<TurnEvent>;
+  /** Ends a session's parked Run, if it has one: the host will not go on with it. */
+  end(sessionId: string): void;
+  /** Ends every Run and its socket; afterwards nothing keeps the process alive. */
+  close(): Promise<void>;
+}
+
+/** ms that a store may take before the turn goes on without it. */
+const STORE = 5000;
+
+/** Makes a provider. Nothing is opened, read or checked before the first leg. */
+export function createProvider(options: ProviderOptions): Provider {
+  return new CursorProvider(options, systemClock);
+}
+
+class CursorProvider implements Provider {
+  readonly #options: ProviderOptions;
+  readonly #clock: ClockFactory;
+  readonly #estimator = new UsageEstimator();
+  /** Runs by session id; those of one-off requests by a symbol. */
+  readonly #runs = new Map<string | symbol, Run>();
+  /** What an unfinished opening waits on: aborted with it. */
+  readonly #opening = new Map<string | symbol, AbortController>();
+  readonly #closing = new Set<Promise<void>>();
+  #handles: HandleStore | null | undefined;
+  #debug: DebugFile | undefined;
+
+  constructor(options: ProviderOptions, clock: ClockFactory) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  stream(request: TurnRequest, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<TurnEvent> {
+    const leg = new Leg();
+    const key = this.#keyOf(request);
+    const run = this.#runs.get(key);
+    if (signal?.aborted) {
+      this.#end(key);
+      leg.fail(aborted());
+    } else if (run?.isAnsweredBy(request)) run.continue(request, leg, signal);
+    else {
+      this.#end(key);
+      void this.#open(key, request, leg, signal);
+    }
+    return leg;
+  }
+
+  end(sessionId: string): void {
+    if (this.#runs.get(sessionId)?.parked) this.#end(sessionId);
+  }
+
+  async close(): Promise<void> {
+    for (const key of [...this.#opening.keys(), ...this.#runs.keys()]) this.#end(key);
+    await Promise.all(this.#closing);
+    await this.#debug?.close();
+    this.#debug = undefined;
+  }
+
+  /** A request without a session goes on with the one-off Run whose calls it answers; else it is a Run of its own. */
+  #keyOf(request: TurnRequest): string | symbol {
+    if (request.sessionId !== undefined) return request.sessionId;
+    for (const [key, run] of this.#runs) if (typeof key === "symbol" && run.isAnsweredBy(request)) return key;
+    return Symbol("one-off");
+  }
+
+  #end(key: string | symbol): void {
+    this.#opening.get(key)?.abort();
+    this.#opening.delete(key);
+    const run = this.#runs.get(key);
+    this.#runs.delete(key);
+    if (run) this.#settle(run.abort());
+  }
+
+  #settle(closing: Promise<void>): void {
+    this.#closing.add(closing);
+    void closing.finally(() => this.#closing.delete(closing));
+  }
+
+  async #open(key: string | symbol, request: TurnRequest, leg: Leg, signal: AbortSignal | undefined): Promise<void> {
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort();
+    this.#opening.set(key, controller);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    leg.owner = { onAbandoned: onAbort, onPressure: () => {} };
+    let token = "";
+    try {
+      const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
+      const workspaceUri = workspaceOf(request);
+      token = await unlessAborted(this.#token(config, controller.signal), controller.signal);
+      const handle = await unlessAborted(this.#load(request), controller.signal);
+      if (controller.signal.aborted) throw aborted();
+      const run = this.#run(key, request, workspaceUri, config, token, handle);
+      this.#runs.set(key, run);
+      run.start(leg, signal);
+    } catch (error) {
+      leg.fail(this.#masked(failureOf(error), token));
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      if (this.#opening.get(key) === controller) this.#opening.delete(key);
+    }
+  }
+
+  #run(key: string | symbol, request: TurnRequest, workspaceUri: string, config: Config, token: string, handle: Handle | undefined): Run {
+    const opened = performance.now();
+    const debug = this.#debugFile(config);
+    const session = open({
+      request,
+      workspaceUri,
+      handle,
+      settings: {
+        clocks: config.clocks,
+        burst: LIMITS.burst,
+        drain: LIMITS.drain,
+        mcpMeta: config.mcpMeta,
+        resendTools: config.resendTools,
+        uuid: randomUUID,
+        estimate: (leg) => this.#estimator.estimate(leg),
+      },
+    });
+    const { sessionId } = request;
+    const run: Run = new Run(session, {
+      origin: config.origin,
+      headers: runHeaders(token, config.cliVersion),
+      clock: this.#clock,
+      keep: (kept) => this.#keep(sessionId, kept),
+      onEnvelope: (from, envelope) => {
+        debug?.envelope(from, envelope);
+        this.#captured(from, envelope, performance.now() - opened);
+      },
+      onDiagnostic: (diagnostic) => this.#diagnostic(diagnostic),
+      onFailure: (error) => {
+        debug?.write({ error: error.kind, code: error.code });
+        return this.#masked(error, token);
+      },
+      onOver: () => {
+        if (this.#runs.get(key) === run) this.#runs.delete(key);
+        this.#settle(run.abort());
+      },
+    });
+    return run;
+  }
+
+  #debugFile({ debug }: Config): DebugFile | undefined {
+    if (debug === undefined) return undefined;
+    return (this.#debug ??= new DebugFile(debug, (message) => this.#diagnostic({ type: "debug_file", message })));
+  }
+
+  async #token({ clocks }: Config, signal: AbortSignal): Promise<string> {
+    const { accessToken } = this.#options;
+    const token = typeof accessToken === "function" ? await within(clocks.first, Promise.resolve().then(() => accessToken({ signal })), "access_token_timeout") : accessToken;
+    if (typeof token !== "string" || token === "") throw new CursorError({ kind: "auth", code: "no_access_token", message: "There is no access token.", nextStep: "Log in, or set PI_CURSOR_TOKEN." });
+    if (!/^[\x21-\x7e]+$/.test(token)) throw new CursorError({ kind: "auth", code: "invalid_access_token", message: "The access token holds characters that no header may hold.", nextStep: "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks." });
+    return token;
+  }
+
+  get #store(): HandleStore | null {
+    return (this.#handles ??= this.#options.handles === undefined ? fileHandleStore(undefined, this.#options.env, (diagnostic) => this.#diagnostic(diagnostic)) : this.#options.handles);
+  }
+
+  async #load({ sessionId }: TurnRequest): Promise<Handle | undefined> {
+    if (sessionId === undefined) return undefined;
+    try {
+      return await within(STORE, Promise.resolve(this.#store?.load(sessionId)), "handle_timeout");
+    } catch (error) {
+      this.#diagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${peerText(String((error as Error)?.message ?? error))}` });
+      return undefined;
+    }
+  }
+
+  async #keep(sessionId: string | undefined, handle: Handle | undefined): Promise<void> {
+    if (sessionId === undefined) return;
+    try {
+      const store = this.#store;
+      if (store) await within(STORE, handle ? store.save(sessionId, handle) : store.remove(sessionId), "handle_timeout");
+    } catch (error) {
+      this.#diagnostic({ type: "handle_not_kept", message: `The session's handle cannot be written: ${peerText(String((error as Error)?.message ?? error))}` });
+    }
+  }
+
+  #captured(from: "client" | "server", { flags, payload }: Envelope, at: number): void {
+    const { onFrame } = this.#options;
+    if (onFrame === undefined) return;
+    try {
+      onFrame({ at: Math.round(at), from, envelope: encodeEnvelope(flags, payload) });
+    } catch {
+      this.#diagnostic({ type: "callback_failed", message: "onFrame threw; the turn goes on." });
+    }
+  }
+
+  #diagnostic(diagnostic: Diagnostic): void {
+    this.#debug?.write({ diagnostic: diagnostic.type });
+    try {
+      this.#options.onDiagnostic?.(diagnostic);
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+
+  /** The error without the token: a peer may have sent it back. */
+  #masked(error: CursorError, token: string): CursorError {
+    const text = `${error.message}\n${error.nextStep}\n${typeof error.cause === "string" ? error.cause : ""}`;
+    if (token.length < 4 || !text.includes(token)) return error;
+    const mask = (part: string): string => part.replaceAll(token, "[redacted]");
+    const { kind, code, message, nextStep, cause, partial } = error;
+    return new CursorError({ kind, code, message: mask(message), nextStep: mask(nextStep), ...(typeof cause === "string" && { cause: mask(cause) }) }, partial);
+  }
+}
+
+function workspaceOf({ workspace }: TurnRequest): string {
+  if (workspace !== undefined && !isAbsolute(workspace)) throw new CursorError({ kind: "local", code: "invalid_request", message: "The workspace is no absolute path.", nextStep: "Correct the request." });
+  return pathToFileURL(workspace ?? process.cwd()).href;
+}
+
+/** `promise`, or the abort, whichever comes first. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(aborted());
+    signal.addEventListener("abort", () => reject(aborted()), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+/** `promise`, or an error after `ms`: whatever an embedder hands in, the turn does not hang on it. */
+function within<T>(ms: number, promise: Promise<T>, code: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timeout = setTimeout(() => reject(new CursorError({ kind: "local", code, message: `A callback of the host did not settle within ${ms} ms.`, nextStep: "Check the provider's accessToken and handles." })), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timeout));
+  });
+}
+
+/** A failure before the Run as the host gets it. The host's own error may hold its token: only its words are kept. */
+function failureOf(error: unknown): CursorError {
+  const ours = cursorError(error);
+  if (ours) return ours;
+  const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${peerText(words)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
+}

@@ -1,0 +1,223 @@
+/** One Run in the world: performs what the core asks for, in order, and tells it what happened. */
+import type { Envelope } from "../../wire/index.ts";
+import { aborted, type CursorError } from "../session/errors.ts";
+import type { Action, Event } from "../session/events.ts";
+import { answers } from "../session/on-continue.ts";
+import type { Session } from "../session/session.ts";
+import { step, take } from "../session/step.ts";
+import type { Timer } from "../session/timers.ts";
+import type { Diagnostic, Handle, TurnRequest } from "../session/turn.ts";
+import type { Clock, ClockFactory } from "./clock.ts";
+import { Connection } from "./connection.ts";
+import type { Leg } from "./leg.ts";
+import type { OutgoingHttpHeaders } from "node:http2";
+
+/** What a Run needs of its provider. */
+export interface RunWorld {
+  readonly origin: URL;
+  readonly headers: OutgoingHttpHeaders;
+  readonly clock: ClockFactory;
+  /** Keeps or forgets the session's handle; never rejects. */
+  keep(handle: Handle | undefined): Promise<void>;
+  onEnvelope(from: "client" | "server", envelope: Envelope): void;
+  onDiagnostic(diagnostic: Diagnostic): void;
+  /** The error as the host may see it. */
+  onFailure(error: CursorError): CursorError;
+  /** The Run is over: nothing of it is left but a closing socket. */
+  onOver(): void;
+}
+
+/** UTF-16 units that a parked Run keeps for the next leg before it stops reading (DESIGN D23). */
+const HELD = 1024 * 1024;
+
+export class Run {
+  readonly #session: Session;
+  readonly #world: RunWorld;
+  readonly #clock: Clock;
+  #connection: Connection | undefined;
+  #leg: Leg | undefined;
+  #dropSignal: (() => void) | undefined;
+  #closing: Promise<void> = Promise.resolve();
+  /** Actions that wait for a handle to be kept. */
+  readonly #queue: Action[] = [];
+  #busy = false;
+  #pressed = false;
+
+  constructor(session: Session, world: RunWorld) {
+    this.#session = session;
+    this.#world = world;
+    this.#clock = world.clock((timer) => this.#onTimer(timer));
+  }
+
+  /** Whether the Run waits for the host's results. */
+  get parked(): boolean {
+    return this.#session.phase === "parked";
+  }
+
+  /** Whether `request` goes on with this Run. */
+  isAnsweredBy(request: TurnRequest): boolean {
+    return answers(this.#session, request);
+  }
+
+  /** Starts the first leg. */
+  start(leg: Leg, signal: AbortSignal | undefined): void {
+    this.#attach(leg, signal);
+    this.#perform(take(this.#session));
+  }
+
+  /** Goes on with the next leg. */
+  continue(request: TurnRequest, leg: Leg, signal: AbortSignal | undefined): void {
+    this.#attach(leg, signal);
+    this.#dispatch({ type: "continue", request });
+    this.#throttle();
+  }
+
+  /** Ends the Run for the host, whatever it is doing; resolves when its socket is gone. */
+  abort(): Promise<void> {
+    this.#dispatch({ type: "abort" });
+    // Complete already, but its handle is still being kept: the host need not wait for that (DESIGN D19).
+    this.#detach()?.fail(this.#world.onFailure(aborted()));
+    return this.#closing;
+  }
+
+  #attach(leg: Leg, signal: AbortSignal | undefined): void {
+    this.#leg = leg;
+    leg.owner = { onAbandoned: () => void this.abort(), onPressure: (high) => this.#onPressure(high) };
+    if (signal !== undefined) {
+      // One listener a leg, gone with it: an abort of a finished leg does nothing (DESIGN D19).
+      const onAbort = (): void => void this.abort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#dropSignal = () => signal.removeEventListener("abort", onAbort);
+    }
+    if (this.#connection) this.#connection.referenced = true;
+  }
+
+  #detach(): Leg | undefined {
+    const leg = this.#leg;
+    this.#leg = undefined;
+    this.#dropSignal?.();
+    this.#dropSignal = undefined;
+    this.#pressed = false;
+    if (leg) leg.owner = undefined;
+    if (this.#connection) this.#connection.referenced = false;
+    return leg;
+  }
+
+  #dispatch(event: Event): void {
+    this.#perform(step(this.#session, event));
+  }
+
+  #onTimer(timer: Timer): void {
+    // A host that does not read makes the service look idle: its silence is our doing.
+    if (this.#pressed && (timer === "idle" || timer === "first")) this.#clock.arm(timer, this.#session.settings.clocks[timer]);
+    else this.#dispatch({ type: "timer", timer });
+  }
+
+  #onPressure(high: boolean): void {
+    this.#pressed = high;
+    this.#throttle();
+  }
+
+  #throttle(): void {
+    if (this.#connection) this.#connection.paused = this.#pressed || this.#session.heldSize > HELD;
+  }
+
+  #perform(actions: readonly Action[]): void {
+    if (actions.length === 0) return;
+    this.#queue.push(...actions);
+    if (this.#busy) return;
+    this.#busy = true;
+    void this.#drain();
+  }
+
+  /** Performs the queue. Synchronous but for `save` and `drop`: what follows them waits. */
+  async #drain(): Promise<void> {
+    for (let action = this.#queue.shift(); action !== undefined; action = this.#queue.shift()) {
+      const pending = this.#do(action);
+      if (pending) await pending;
+    }
+    this.#busy = false;
+  }
+
+  #do(action: Action): Promise<void> | undefined {
+    switch (action.type) {
+      case "connect":
+        this.#connect();
+        return undefined;
+      case "send":
+        this.#connection?.send(action.payload);
+        return undefined;
+      case "ping":
+        this.#connection?.ping();
+        return undefined;
+      case "arm":
+        this.#clock.arm(action.timer, action.ms);
+        return undefined;
+      case "disarm":
+        this.#clock.disarm(action.timer);
+        return undefined;
+      case "emit":
+        this.#leg?.push(action.event);
+        return undefined;
+      case "save":
+        return this.#world.keep(action.handle);
+      case "drop":
+        return this.#world.keep(undefined);
+      case "park":
+        this.#detach()?.end();
+        this.#throttle();
+        return undefined;
+      case "close":
+        this.#close(action.cancel);
+        return undefined;
+      case "fail":
+        this.#fail(this.#world.onFailure(action.error));
+        return undefined;
+      case "diagnostic":
+        this.#world.onDiagnostic(action.diagnostic);
+        return undefined;
+      default:
+        return action satisfies never;
+    }
+  }
+
+  #connect(): void {
+    void this.#connection?.close(true);
+    let connection: Connection;
+    try {
+      connection = this.#open();
+    } catch (error) {
+      const { code = "ERR", message } = error as NodeJS.ErrnoException;
+      this.#dispatch({ type: "closed", end: { type: "socket", code, message } });
+      return;
+    }
+    this.#connection = connection;
+    if (this.#leg === undefined) connection.referenced = false;
+  }
+
+  #open(): Connection {
+    const connection: Connection = new Connection(this.#world.origin, this.#world.headers, {
+      onEvent: (event) => {
+        // What a connection says after it was given up concerns nobody.
+        if (connection === this.#connection) this.#dispatch(event);
+        this.#throttle();
+      },
+      onEnvelope: (from, envelope) => this.#world.onEnvelope(from, envelope),
+    });
+    return connection;
+  }
+
+  #close(cancel: boolean): void {
+    this.#clock.clear();
+    this.#closing = this.#connection?.close(cancel) ?? Promise.resolve();
+    this.#connection = undefined;
+    this.#detach()?.end();
+    this.#world.onOver();
+  }
+
+  #fail(error: CursorError): void {
+    const leg = this.#detach();
+    if (leg) leg.fail(error);
+    else this.#world.onDiagnostic({ type: "parked_run_lost", message: error.message, kind: error.kind, code: error.code });
+  }
+}
