@@ -117,15 +117,17 @@ export function isConnectionFailure(end: TransportEnd): boolean {
 }
 
 /** The service closed the stream as if all were well, but the turn was not over (DESIGN D2). */
-export const ENDED_EARLY: Failure = failure(remote("ended_early", "the service closed the stream before the turn was over", "Send the message again."), "");
+export function endedEarly(): Failure {
+  return failure(remote("ended_early", "the service closed the stream before the turn was over", "Send the message again."), "");
+}
 
 /** The failure behind an end of the transport in the middle of a turn. */
 export function transportFailure(end: TransportEnd, circumstances: Circumstances): Failure {
   switch (end.type) {
     case "end":
-      return ENDED_EARLY;
+      return endedEarly();
     case "trailer":
-      return end.status === "0" ? ENDED_EARLY : connectFailure({ code: connectCode(end.status), message: end.message }, circumstances);
+      return end.status === "0" ? endedEarly() : connectFailure({ code: connectCode(end.status), message: end.message }, circumstances);
     case "response":
       return responseFailure(end);
     case "reset":

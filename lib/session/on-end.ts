@@ -1,6 +1,6 @@
 /** How a Run's stream ends (DESIGN D2, D8–D11). */
 import { decodeEndStream, type ConnectCode } from "../../wire/index.ts";
-import { connectFailure, ENDED_EARLY, endsWell, isConnectionFailure, transportFailure, type TransportEnd } from "./failures.ts";
+import { connectFailure, endedEarly, endsWell, isConnectionFailure, transportFailure, type TransportEnd } from "./failures.ts";
 import { circumstances, complete, fail, reconnect, recover } from "./finish.ts";
 import type { Session } from "./session.ts";
 
@@ -10,7 +10,7 @@ export function onEndStream(session: Session, payload: Uint8Array): void {
   const { error } = decodeEndStream(payload);
   if (error !== undefined) onConnectError(session, error);
   else if (session.phase === "draining") complete(session);
-  else fail(session, ENDED_EARLY);
+  else fail(session, endedEarly());
 }
 
 export function onClosed(session: Session, end: TransportEnd): void {
