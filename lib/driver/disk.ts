@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from "node:fs/promises";
+
+/** What a store of files asks of a disk. A test gives one that fails or dies at any step. */
+export interface Disk {
+  /** The names in a folder; none where there is no such folder. */
+  list(folder: string): Promise<string[]>;
+  /** The bytes of a regular file; undefined where there is none of that name. */
+  size(path: string): Promise<number | undefined>;
+  /**
+   * A regular file's content, or undefined where there is none of that name. `check` sees the size before anything is
+   * allocated and may throw. Throws where the name stands for something else: a link, a folder, a pipe.
+   */
+  read(path: string, check: (size: number) => void): Promise<Uint8Array | undefined>;
+  /** A new file of mode 0600 that is on the disk when this resolves. Throws where the name exists. */
+  create(path: string, content: Uint8Array): Promise<void>;
+  /** Moves a file over another of the same file system, at once. */
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file, if it is there. */
+  remove(path: string): Promise<void>;
+  /** A folder of mode 0700 and those above it, where they lack. */
+  makeFolder(path: string): Promise<void>;
+  /** Removes a folder if it is empty; never throws. */
+  removeFolder(path: string): Promise<void>;
+  /** Puts the names in a folder on the disk, where the system can; never throws. */
+  syncFolder(path: string): Promise<void>;
+}
+
+// A name in the folder may be a planted link or a pipe, which an ordinary open would follow or wait for.
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** The disk of this machine. */
+export const DISK: Disk = {
+  list: async (folder) => (await unlessMissing(readdir(folder))) ?? [],
+  size: async (path) => {
+    const stats = await unlessMissing(lstat(path));
+    return stats?.isFile() ? stats.size : undefined;
+  },
+  read: async (path, check) => {
+    const file = await unlessMissing(open(path, READ));
+    if (file === undefined) return undefined;
+    try {
+      return await readAll(file, path, check);
+    } finally {
+      await file.close();
+    }
+  },
+  create: async (path, content) => {
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  makeFolder: async (path) => {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  removeFolder: (path) => rmdir(path).catch(ignore),
+  syncFolder: async (path) => {
+    const folder = await open(path, "r").catch(ignore);
+    await folder?.sync().catch(ignore);
+    await folder?.close().catch(ignore);
+  },
+};
+
+/** A name for a file that is being written, unique among processes. */
+export function temporaryName(): string {
+  return `${randomUUID()}.tmp`;
+}
+
+async function readAll(file: FileHandle, path: string, check: (size: number) => void): Promise<Uint8Array> {
+  const stats = await file.stat();
+  if (!stats.isFile()) throw new Error(`${path} is no regular file`);
+  check(stats.size);
+  const content = new Uint8Array(stats.size);
+  let length = 0;
+  while (length < content.length) {
+    const { bytesRead } = await file.read(content, length, content.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return content.subarray(0, length);
+}
+
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function ignore(): undefined {
+  return undefined;
+}

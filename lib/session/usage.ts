@@ -1,0 +1,86 @@
+import { LIMITS } from "../agent/limits.ts";
+import type { Message, Tool, TurnRequest } from "./turn.ts";
+
+/** What a message or a tool adds to the estimate. */
+interface Size {
+  chars: number;
+  images: number;
+}
+/** A message's size, good for as long as the message has this content of this length. */
+interface KnownSize extends Size {
+  content: Message["content"];
+  length: number;
+}
+
+/**
+ * Estimates the tokens of a request, because the service never reports its input (PROTOCOL §4.1, DESIGN D15). One
+ * estimator serves a process: it remembers the size of each message and tool object, so that a leg reads only what is
+ * new in the transcript. What the transcript no longer holds, after a compaction for instance, no longer counts.
+ */
+export class UsageEstimator {
+  readonly #messages = new WeakMap<Message, KnownSize>();
+  readonly #tools = new WeakMap<Tool, number>();
+
+  /**
+   * Tokens: a quarter of the UTF-16 units of the system prompt, all messages (thinking and arguments too) and the
+   * tools, rounded up, and 1,200 an image. At least 1 where there is any text. Never throws.
+   */
+  estimate(request: TurnRequest): number {
+    const sum: Size = { chars: request.systemPrompt?.length ?? 0, images: 0 };
+    for (const message of request.messages) {
+      const { chars, images } = this.#message(message);
+      sum.chars += chars;
+      sum.images += images;
+    }
+    for (const tool of request.tools) sum.chars += this.#tool(tool);
+    return Math.ceil(sum.chars / LIMITS.charsPerToken) + sum.images * LIMITS.imageTokens;
+  }
+
+  #message(message: Message): Size {
+    const { content } = message;
+    const known = this.#messages.get(message);
+    if (known !== undefined && known.content === content && known.length === content.length) return known;
+    const size = { ...sizeOf(content), content, length: content.length };
+    this.#messages.set(message, size);
+    return size;
+  }
+
+  #tool(tool: Tool): number {
+    const known = this.#tools.get(tool);
+    if (known !== undefined) return known;
+    const chars = tool.name.length + tool.description.length + jsonLength(tool.inputSchema);
+    this.#tools.set(tool, chars);
+    return chars;
+  }
+}
+
+function sizeOf(content: Message["content"]): Size {
+  if (typeof content === "string") return { chars: content.length, images: 0 };
+  const size: Size = { chars: 0, images: 0 };
+  for (const part of content) {
+    switch (part.type) {
+      case "text":
+      case "thinking":
+        size.chars += part.text.length;
+        break;
+      case "tool_call":
+        size.chars += part.name.length + jsonLength(part.arguments);
+        break;
+      case "image":
+        size.images++;
+        break;
+      default:
+        part satisfies never;
+    }
+  }
+  return size;
+}
+
+/** 0 for what is no JSON: an estimate fails no turn. */
+function jsonLength(value: object): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return 0;
+  }
+}
