@@ -1,0 +1,78 @@
+import type { Readable } from "node:stream";
+import { parseArguments } from "./arguments.ts";
+import { told, UsageError } from "./failure.ts";
+import { overview, verbHelp } from "./help.ts";
+import { nearest } from "./nearest.ts";
+import { Output, type Sink } from "./output.ts";
+import { printable } from "./printable.ts";
+import type { Verb } from "./verb.ts";
+import { VERBS } from "./verbs.ts";
+import { version } from "./version.ts";
+
+/** What the command runs in: a process, or a test's stand-in for one. */
+export interface Surroundings {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborted at the first SIGINT. */
+  readonly signal: AbortSignal;
+}
+
+/** Exit codes (DESIGN §5). */
+export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+/**
+ * Runs one command line: `line` is what follows the command's name. Never throws: every error is written to stderr
+ * and becomes the exit code that it resolves to.
+ */
+export async function command(line: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { stdout, stderr, env, signal } = surroundings;
+  const options = line.includes("--") ? line.slice(0, line.indexOf("--")) : line;
+  const out = new Output(stdout, stderr, env, options.includes("--json"));
+  try {
+    const [word, ...rest] = line;
+    if (word === undefined) throw new UsageError("no verb is given");
+    if (word === "--version" || word === "-v") return said(out, `${version()}\n`);
+    if (word === "--help" || word === "-h") return said(out, overview(VERBS));
+    if (word === "help") return said(out, rest[0] === undefined ? overview(VERBS) : verbHelp(verbOf(rest[0])));
+    const verb = verbOf(word);
+    const args = parseArguments(verb, rest);
+    if (args.has("help")) return said(out, verbHelp(verb));
+    const run = await verb.load();
+    const code = await run({ arguments: args, out, stdin: surroundings.stdin, env, signal });
+    return signal.aborted ? EXIT.interrupted : code;
+  } catch (error) {
+    return fail(out, error, signal);
+  }
+}
+
+function said(out: Output, text: string): number {
+  out.write(text);
+  return EXIT.done;
+}
+
+function verbOf(word: string): Verb {
+  const verb = VERBS.find(({ name }) => name === word);
+  if (verb !== undefined) return verb;
+  const near = nearest(word, VERBS.map(({ name }) => name));
+  const what = word.startsWith("-") ? "option" : "verb";
+  throw new UsageError(`there is no ${what} ${word}${near === undefined ? "" : `; did you mean ${near}?`}`);
+}
+
+function fail(out: Output, error: unknown, signal: AbortSignal): number {
+  if (error instanceof UsageError) {
+    out.note(`${out.noteStyle.red("cursor-wire:")} ${printable(error.message)}`);
+    out.note(`Try: cursor-wire ${error.verb === undefined ? "" : `${error.verb} `}--help`);
+    return EXIT.usage;
+  }
+  const { kind, code, message, nextStep } = told(error);
+  if (signal.aborted) {
+    out.note("interrupted");
+    return EXIT.interrupted;
+  }
+  if (out.json) out.object({ type: "error", kind, code, message, nextStep });
+  out.note(`${out.noteStyle.red("error")} ${kind} ${code}: ${printable(message)}`);
+  if (nextStep) out.note(`next step: ${printable(nextStep)}`);
+  return EXIT.failed;
+}

@@ -1,0 +1,68 @@
+/**
+ * A failure of the command itself: a file that can't be read, a capture that is none. It reads like a CursorError, so
+ * that people see one form of error: kind, code, message, next step.
+ */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly kind = "local";
+  /** A word for programs: `file_unreadable`, `capture_invalid`, … */
+  readonly code: string;
+  /** What to do about it. */
+  readonly nextStep: string;
+
+  constructor(code: string, message: string, nextStep: string) {
+    super(message);
+    this.code = code;
+    this.nextStep = nextStep;
+  }
+}
+
+/** The command line is wrong: exit 2. `verb` names the help to look at. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  readonly verb: string | undefined;
+
+  constructor(message: string, verb?: string) {
+    super(message);
+    this.verb = verb;
+  }
+}
+
+/** An error as people and programs are told about it (DESIGN §5). */
+export interface Told {
+  readonly kind: string;
+  readonly code: string;
+  readonly message: string;
+  readonly nextStep: string;
+}
+
+/** What is told about an error: a CursorError and a {@link Failure} say it themselves, anything else is a defect. */
+export function told(error: unknown): Told {
+  if (error instanceof Error) {
+    const { kind, code, nextStep } = error as Error & { kind?: unknown; code?: unknown; nextStep?: unknown };
+    if (typeof kind === "string" && typeof code === "string")
+      return { kind, code, message: error.message, nextStep: typeof nextStep === "string" ? nextStep : "" };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { kind: "local", code: "defect", message, nextStep: "This is a defect of cursor-wire: report it with the command that showed it." };
+}
+
+/**
+ * The failure of a file operation, told with the file's name.
+ * @param doing what was tried: "read", "write", "list"
+ */
+export function fileFailure(doing: string, file: string, error: unknown): Failure {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const [why, nextStep] = (code && FILE_ERRORS[code]) || [message, "Check the path and its permissions."];
+  return new Failure(doing === "read" ? "file_unreadable" : "file_unwritable", `cannot ${doing} ${file}: ${why}`, nextStep);
+}
+
+const FILE_ERRORS: Readonly<Record<string, readonly [why: string, nextStep: string]>> = {
+  ENOENT: ["no such file or folder", "Check the path."],
+  EACCES: ["permission denied", "Check the permissions of the path."],
+  EPERM: ["not permitted", "Check the permissions of the path."],
+  EISDIR: ["it is a folder", "Name a file."],
+  ENOTDIR: ["a part of the path is no folder", "Check the path."],
+  EROFS: ["the file system is read-only", "Choose another folder."],
+  ENOSPC: ["no space left", "Free some space."],
+};

@@ -1,0 +1,34 @@
+import type { Style } from "./output.ts";
+import { jsonLine, printable, quoted } from "./printable.ts";
+import type { Shown } from "./shown.ts";
+
+/** The lines that show fields, nested ones indented by two blanks. */
+export function* fieldLines(fields: readonly Shown[], style: Style, indent = "  "): Generator<string> {
+  for (const field of fields) {
+    const label = `${indent}${field.no}${field.name === undefined ? "" : ` ${style.cyan(field.name)}`}`;
+    const drift = field.drift === undefined ? "" : ` ${style.yellow(`! ${DRIFTS[field.drift]} (${field.type})`)}`;
+    if (field.fields === undefined) yield `${label}${separator(field)}${valueOf(field, style)}${drift}`;
+    else if (field.fields.length === 0) yield `${label} {}${drift}`;
+    else {
+      yield `${label} {${drift}`;
+      yield* fieldLines(field.fields, style, `${indent}  `);
+      yield `${indent}}`;
+    }
+  }
+}
+
+const DRIFTS = { unknown: "unknown field", "wire type": "known with another wire type" } as const;
+
+/** A field without a name has only its number in front of its value. */
+function separator({ name }: Shown): string {
+  return name === undefined ? ": " : " ";
+}
+
+function valueOf(field: Shown, style: Style): string {
+  const { value, values, text, json, hex, length, cut = 0 } = field;
+  if (value !== undefined) return String(value);
+  if (values !== undefined) return `[${values.join(", ")}]`;
+  if (json !== undefined) return printable(jsonLine(json));
+  if (text !== undefined) return `${quoted(text, Infinity)}${cut > 0 ? style.dim(` … ${cut} more characters`) : ""}`;
+  return `${style.dim(`${length} bytes`)} ${hex}${cut > 0 ? style.dim(` … ${cut} more bytes`) : ""}`;
+}

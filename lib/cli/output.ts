@@ -1,0 +1,74 @@
+import type { Writable } from "node:stream";
+import { jsonLine } from "./printable.ts";
+
+/** A stream to write to; `isTTY` where it is a terminal. */
+export type Sink = Writable & { readonly isTTY?: boolean };
+
+/** Styles of text: identity where colours are off. */
+export interface Style {
+  dim(text: string): string;
+  bold(text: string): string;
+  red(text: string): string;
+  yellow(text: string): string;
+  cyan(text: string): string;
+}
+
+/** What a verb writes to: results on stdout, diagnostics on stderr (DESIGN §5). */
+export class Output {
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  /** Whether results are JSON lines. */
+  readonly json: boolean;
+  /** For stdout. */
+  readonly style: Style;
+  /** For stderr. */
+  readonly noteStyle: Style;
+  #full = false;
+
+  constructor(stdout: Sink, stderr: Sink, env: Readonly<Record<string, string | undefined>>, json: boolean) {
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.json = json;
+    this.style = styleOf(stdout, env);
+    this.noteStyle = styleOf(stderr, env);
+  }
+
+  /** Writes text to stdout as it is. */
+  write(text: string): void {
+    if (!this.stdout.write(text)) this.#full = true;
+  }
+
+  /** Writes one line to stdout. */
+  line(text = ""): void {
+    this.write(`${text}\n`);
+  }
+
+  /** Writes one JSON object as a line of stdout. */
+  object(value: object): void {
+    this.line(jsonLine(value));
+  }
+
+  /** Writes one line to stderr. */
+  note(text: string): void {
+    this.stderr.write(`${text}\n`);
+  }
+
+  /** Waits until stdout takes more: call it in loops that write without end. */
+  async drained(): Promise<void> {
+    if (!this.#full) return;
+    this.#full = false;
+    if (this.stdout.writableNeedDrain) await new Promise((resolve) => this.stdout.once("drain", resolve));
+  }
+}
+
+const CODES = { dim: [2, 22], bold: [1, 22], red: [31, 39], yellow: [33, 39], cyan: [36, 39] } as const;
+
+/** Colours only on a terminal, and never with NO_COLOR (https://no-color.org: set and not empty). */
+function styleOf(stream: Sink, env: Readonly<Record<string, string | undefined>>): Style {
+  const on = stream.isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+  const entries = Object.entries(CODES).map(([name, [start, end]]) => [
+    name,
+    on ? (text: string) => `\u001b[${start}m${text}\u001b[${end}m` : (text: string) => text,
+  ]);
+  return Object.fromEntries(entries) as Style;
+}

@@ -1,0 +1,168 @@
+/**
+ * Redaction (DESIGN §8): texts become filler of the same length, so that every length in the frame, and so its
+ * structure, stays what it was. What stays readable: names of tools and models, ids, keys of JSON, numbers.
+ */
+import { FLAG, HEADER_LENGTH, LIMITS, Reader, WIRE_TYPE, WireError } from "../../wire/index.ts";
+import {
+  AgentClientMessage,
+  AgentServerMessage,
+  ConversationStateStructure,
+  GetBlobResult,
+  McpArgs,
+  McpImageContent,
+  McpMetaToolDescriptor,
+  McpToolDefinition,
+  RequestContextEnv,
+  SelectedImage,
+  SetBlobArgs,
+} from "../agent/index.ts";
+import { contentOf } from "./bytes-content.ts";
+import type { CapturedFrame } from "./capture.ts";
+import { printableText } from "./shown.ts";
+import { isMessage, walk, type AnyTable, type Met } from "./walk.ts";
+
+/** What happens to a field's value. */
+type Treatment = "fill" | "keep" | "json";
+
+/** Rows that are not treated by their kind: a tool's name is `text` and stays, a workspace is `string` and goes. */
+const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = new Map<AnyTable, Record<string, Treatment>>([
+  [McpArgs as AnyTable, { name: "keep", toolName: "keep" }],
+  [McpToolDefinition as AnyTable, { name: "keep", toolName: "keep" }],
+  [McpMetaToolDescriptor as AnyTable, { toolName: "keep" }],
+  [ConversationStateStructure as AnyTable, { previousWorkspaceUris: "fill" }],
+  [RequestContextEnv as AnyTable, { workspacePaths: "fill", osVersion: "fill", shell: "fill", timeZone: "fill" }],
+  [GetBlobResult as AnyTable, { blobData: "json" }],
+  [SetBlobArgs as AnyTable, { blobData: "json" }],
+  [SelectedImage as AnyTable, { data: "fill" }],
+  [McpImageContent as AnyTable, { data: "fill" }],
+]);
+
+/** The field of google.protobuf.Value that holds a string; Struct's map has keys, which stay, at 1. */
+const VALUE = { string: 3, struct: 5, list: 6 } as const;
+
+/**
+ * The frame with its texts replaced: same length, same structure. An end-stream envelope stays as it is, for its words
+ * decide what the error means; a payload that can't be read is filled whole.
+ */
+export function redact(frame: CapturedFrame): CapturedFrame {
+  const envelope = frame.envelope.slice();
+  const flags = envelope[0]!;
+  if ((flags & FLAG.endStream) !== 0) return frame;
+  const payload = envelope.subarray(HEADER_LENGTH);
+  redactPayload(payload, frame.from, flags !== 0);
+  return { ...frame, envelope };
+}
+
+/** As {@link redact}, of a payload in place. `opaque`: it is compressed, so no table reads it. */
+export function redactPayload(payload: Uint8Array, from: "client" | "server", opaque = false): void {
+  const table = (from === "client" ? AgentClientMessage : AgentServerMessage) as AnyTable;
+  try {
+    if (opaque) fill(payload);
+    else redactMessage(payload, { table, depth: 0 });
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    fill(payload);
+  }
+}
+
+/** What a message is read by. */
+interface Lens {
+  readonly table: AnyTable | undefined;
+  readonly depth: number;
+  /** Whether it is an entry of a map whose values are google.protobuf.Value. */
+  readonly values?: boolean;
+  /** The tag of the group that it is, 0 or absent for a message. */
+  readonly open?: number;
+}
+
+function redactMessage(bytes: Uint8Array, lens: Lens): void {
+  const reader = new Reader(bytes);
+  const depth = lens.depth + 1;
+  if (depth > LIMITS.depth) reader.fail("depth", 0);
+  for (const met of walk(reader, lens.table, lens.open)) {
+    const value = bytes.subarray(met.body, met.end);
+    const { row, type, no } = met;
+    if (row?.inside) {
+      const values = row.field.kind === "map" && contentOf(lens.table, row.name) === "value";
+      redactMessage(value, { table: row.inside, depth, values });
+    } else if (type === WIRE_TYPE.startGroup) redactMessage(value, { table: undefined, depth, open: no * 8 + type });
+    else if (type !== WIRE_TYPE.length) continue;
+    else if (row) redactField(value, lens, row);
+    else redactUnknown(value, depth);
+  }
+}
+
+function redactField(value: Uint8Array, { table, depth, values = false }: Lens, { name, field }: NonNullable<Met["row"]>): void {
+  if (values) {
+    if (name === "value") redactValue(value, depth + 1);
+    return;
+  }
+  const content = contentOf(table, name);
+  if (content === "value") redactValue(value, depth + 1);
+  else if (content !== undefined) redactMessage(value, { table: content, depth: depth + 1 });
+  else {
+    const rows = TREATMENT.get(table!);
+    const treatment = rows && Object.hasOwn(rows, name) ? rows[name] : field.kind === "text" ? "fill" : "keep";
+    if (treatment === "fill") fill(value);
+    else if (treatment === "json") redactBlob(value);
+  }
+}
+
+/** A field that no table knows: text goes, a message is gone into, other bytes stay (they may be ids). */
+function redactUnknown(value: Uint8Array, depth: number): void {
+  if (printableText(value) !== undefined && !(value[0]! < 0x20 && isMessage(value))) fill(value);
+  else if (isMessage(value)) redactMessage(value, { table: undefined, depth });
+}
+
+/** The strings of a google.protobuf.Value; its keys stay. */
+function redactValue(bytes: Uint8Array, depth: number): void {
+  const reader = new Reader(bytes);
+  if (depth > LIMITS.depth) reader.fail("depth", 0);
+  for (const { no, type, body, end } of walk(reader, undefined)) {
+    if (type !== WIRE_TYPE.length) continue;
+    const value = bytes.subarray(body, end);
+    if (no === VALUE.string) fill(value);
+    else if (no === VALUE.struct) {
+      for (const entry of inner(value)) for (const part of inner(entry.bytes)) if (part.no === 2) redactValue(part.bytes, depth + 2);
+    } else if (no === VALUE.list) for (const element of inner(value)) redactValue(element.bytes, depth + 1);
+  }
+}
+
+function* inner(bytes: Uint8Array): Generator<{ no: number; bytes: Uint8Array }> {
+  for (const { no, type, body, end } of walk(new Reader(bytes), undefined))
+    if (type === WIRE_TYPE.length) yield { no, bytes: bytes.subarray(body, end) };
+}
+
+/** A blob that is text: the string values of JSON are filled, so that it stays JSON; any other text is filled whole. */
+function redactBlob(bytes: Uint8Array): void {
+  const text = printableText(bytes);
+  if (text === undefined) return;
+  try {
+    JSON.parse(text);
+  } catch {
+    fill(bytes);
+    return;
+  }
+  let key = "";
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] !== QUOTE) continue;
+    const start = at + 1;
+    for (at = start; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+    let next = at + 1;
+    while (bytes[next] === SPACE || bytes[next] === NEWLINE) next++;
+    if (bytes[next] === COLON) key = Buffer.from(bytes.buffer, bytes.byteOffset + start, at - start).toString();
+    else {
+      if (!KEPT.has(key)) fill(bytes.subarray(start, at));
+      key = "";
+    }
+  }
+}
+
+const [QUOTE, BACKSLASH, COLON, SPACE, NEWLINE, FILLER] = Array.from('"\\: \nx', (character) => character.charCodeAt(0));
+
+/** Keys of a prompt's JSON whose values are words of the protocol. */
+const KEPT: ReadonlySet<string> = new Set(["role", "type", "toolName", "toolCallId", "mimeType"]);
+
+function fill(bytes: Uint8Array): void {
+  bytes.fill(FILLER!);
+}
