@@ -1,0 +1,94 @@
+/** One HTTP/2 connection for a few unary calls: opened for them, closed with them, never kept (ACCOUNT; PROTOCOL §1). */
+import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from "node:http2";
+import { failed, timedOut, lost, stopped } from "./failures.ts";
+
+/** One request. */
+export interface UnaryRequest {
+  readonly method: "GET" | "POST";
+  /** With the query. */
+  readonly path: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: Uint8Array;
+  /** Until the whole answer is there, in ms. */
+  readonly timeoutMs: number;
+}
+
+/** One answer, whatever its status. */
+export interface UnaryAnswer {
+  readonly status: number;
+  /** Lower case, without parameters. */
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/** Makes one call on the connection. */
+export type Call = (request: UnaryRequest) => Promise<UnaryAnswer>;
+
+/** The most bytes of an answer that are read. */
+export const ANSWER_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Opens a connection to `origin`, runs `work` with it and closes it, however `work` ends. Redirects are answers like any
+ * other: they are never followed.
+ * @param origin what the allowlist let pass
+ * @throws CursorError of kind `aborted` at the signal; the calls throw `network` where the connection, the time or the
+ *   size of an answer fails them
+ */
+export async function withConnection<T>(origin: URL, signal: AbortSignal | undefined, work: (call: Call) => Promise<T>): Promise<T> {
+  if (signal?.aborted) throw stopped();
+  const session = connect(origin.origin);
+  // A late error of a session that is being destroyed must find a listener (SCENARIOS C1, C6).
+  let broken: unknown;
+  session.on("error", (error) => (broken ??= error));
+  try {
+    return await work((request) => exchange(session, request, signal, () => broken));
+  } finally {
+    session.destroy();
+  }
+}
+
+function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: AbortSignal | undefined, broken: () => unknown): Promise<UnaryAnswer> {
+  return new Promise((resolve, reject) => {
+    let stream: ClientHttp2Stream | undefined;
+    const timer = setTimeout(() => settle(() => reject(timedOut(request.timeoutMs))), request.timeoutMs);
+    const onAbort = () => settle(() => reject(stopped()));
+    let settled = false;
+    const settle = (end: () => void) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      end();
+      if (stream !== undefined && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      stream?.resume();
+    };
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener("abort", onAbort);
+    try {
+      stream = session.request({ ":method": request.method, ":path": request.path, ...request.headers }, { endStream: request.body === undefined });
+    } catch (error) {
+      return settle(() => reject(lost(broken() ?? error)));
+    }
+    let status = 0;
+    let contentType = "";
+    let length = 0;
+    const chunks: Uint8Array[] = [];
+    stream.on("response", (headers) => {
+      status = Number(headers[":status"]);
+      contentType = String(headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
+    });
+    stream.on("data", (chunk: Uint8Array) => {
+      length += chunk.length;
+      if (length > ANSWER_BYTES) return settle(() => reject(failed("remote", "answer_too_large", `The service sent more than ${ANSWER_BYTES} bytes where a short answer was due.`)));
+      chunks.push(chunk);
+    });
+    stream.on("end", () => {
+      // Node also ends a stream that was reset or lost: only one with a whole response is an answer.
+      if (status === 0 || stream!.aborted || stream!.rstCode !== constants.NGHTTP2_NO_ERROR) return;
+      settle(() => resolve({ status, contentType, body: Buffer.concat(chunks) }));
+    });
+    stream.on("error", (error) => settle(() => reject(lost(broken() ?? error))));
+    stream.on("close", () => settle(() => reject(lost(broken() ?? `RST_STREAM code ${stream!.rstCode}`))));
+    if (request.body !== undefined) stream.end(request.body);
+  });
+}

@@ -1,0 +1,54 @@
+/** How a call for the account fails: the kinds and the next steps are those of a Run (PROTOCOL §9, DESIGN D8). */
+import { CursorError, cursorError, type ErrorKind } from "../session/errors.ts";
+import { peerText, transportFailure } from "../session/failures.ts";
+import type { UnaryAnswer } from "./connection.ts";
+
+const NEXT_STEPS: Readonly<Record<ErrorKind, string>> = {
+  auth: "Log in again, or set PI_CURSOR_TOKEN to a current access token.",
+  network: "Try again; if it stays, check the connection to the service.",
+  "protocol-drift": "Update cursor-wire: the service has moved.",
+  remote: "Try again later.",
+  local: "Check the environment with `cursor-wire doctor`.",
+  aborted: "Start it again when you want it.",
+};
+
+/** An error with the next step of its kind. */
+export function failed(kind: ErrorKind, code: string, message: string, cause?: unknown): CursorError {
+  return new CursorError({ kind, code, message, nextStep: NEXT_STEPS[kind], ...(cause !== undefined && { cause }) });
+}
+
+/** The caller wanted no more of it. */
+export function stopped(): CursorError {
+  return failed("aborted", "aborted", "The call was stopped by its caller.");
+}
+
+/** The time of a call was up. */
+export function timedOut(ms: number): CursorError {
+  return failed("network", "timeout", `The service did not answer within ${ms} ms: timed out.`);
+}
+
+/** The connection failed; `why` is what Node said. */
+export function lost(why: unknown): CursorError {
+  const error = why as { code?: unknown; message?: unknown } | undefined;
+  const words = typeof why === "string" ? why : `${error?.code ?? ""} ${error?.message ?? ""}`;
+  return failed("network", "connection_lost", `Connection lost: ${peerText(words)}`);
+}
+
+/**
+ * The error behind an answer that is no success, without the words of `secrets`.
+ * @param secrets what was sent and may have come back: tokens, verifiers
+ */
+export function refused(answer: UnaryAnswer, secrets: readonly string[]): CursorError {
+  const body = scrubbed(new TextDecoder().decode(answer.body.subarray(0, 4096)), secrets);
+  return new CursorError(transportFailure({ type: "response", status: answer.status, contentType: answer.contentType, body }, { model: "", output: false, fullness: 0 }));
+}
+
+/** `text` without `secrets`, fit for an error. */
+export function scrubbed(text: string, secrets: readonly string[]): string {
+  return peerText(secrets.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "[redacted]")), text));
+}
+
+/** What was thrown as a CursorError: ours as it is, anything else as a fault of ours. */
+export function asCursorError(thrown: unknown): CursorError {
+  return cursorError(thrown) ?? failed("local", "unexpected", `Something went wrong: ${peerText(String(thrown))}`, thrown);
+}

@@ -1,0 +1,167 @@
+/** The connection for unary calls: whatever the peer does, each call ends once (SCENARIOS C). */
+import { createServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { ANSWER_BYTES, withConnection, type UnaryAnswer, type UnaryRequest } from "../lib/account/connection.ts";
+import { accountOrigin } from "../lib/account/origin.ts";
+import { startAccountLoopback, type AccountAnswer } from "../lib/loopback/account.ts";
+import type { CursorError } from "../lib/session/errors.ts";
+import { rejects } from "./check.ts";
+
+const test = suite("account connection");
+const request: UnaryRequest = { method: "GET", path: "/x", timeoutMs: 2_000 };
+
+async function asked(answer: AccountAnswer, more: Partial<UnaryRequest> = {}, signal?: AbortSignal): Promise<UnaryAnswer> {
+  const host = await startAccountLoopback({ answer: () => answer });
+  try {
+    return await withConnection(new URL(host.origin), signal, (call) => call({ ...request, ...more }));
+  } finally {
+    await host.close();
+  }
+}
+
+/** A TCP server that speaks no HTTP/2; `onSocket` does with a connection what it likes. */
+async function withRawHost<T>(onSocket: (socket: Socket) => void, work: (origin: URL) => Promise<T>): Promise<T> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => {}));
+    onSocket(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    return await work(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+const ask = (origin: URL, more: Partial<UnaryRequest> = {}, signal?: AbortSignal) => withConnection(origin, signal, (call) => call({ ...request, ...more }));
+const code = (error: unknown) => `${(error as CursorError).kind} ${(error as CursorError).code}`;
+
+test("an answer has its status, its content type without parameters, and its body", async () => {
+  const answer = await asked({ status: 418, contentType: "Text/Plain; charset=utf-8", body: "short" });
+  assert.equal([answer.status, answer.contentType, new TextDecoder().decode(answer.body)], [418, "text/plain", "short"]);
+});
+
+test("an answer without a content type has an empty one", async () => {
+  assert.is((await asked({})).contentType, "");
+});
+
+test("an answer that is too large is cut off", async () => {
+  assert.is(code(await rejects(asked({ body: new Uint8Array(ANSWER_BYTES + 1) }))), "remote answer_too_large");
+});
+
+test("an answer as large as allowed is read", async () => {
+  assert.is((await asked({ body: new Uint8Array(ANSWER_BYTES) })).body.length, ANSWER_BYTES);
+});
+
+for (const [answer, expected] of [
+  ["reset", "network connection_lost"],
+  ["cut", "network connection_lost"],
+] as [AccountAnswer, string][])
+  test(`${String(answer)} is ${expected}`, async () => {
+    assert.is(code(await rejects(asked(answer))), expected);
+  });
+
+test("silence ends at the time-out of the call", async () => {
+  const start = Date.now();
+  const error = await rejects(asked("silence", { timeoutMs: 60 }));
+  assert.is(code(error), "network timeout");
+  assert.ok(Date.now() - start < 1_000);
+});
+
+test("C15 after a time-out the connection is gone and the next call dials again", () => {
+  let connections = 0;
+  return withRawHost(
+    () => connections++,
+    async (origin) => {
+      await rejects(ask(origin, { timeoutMs: 40 }));
+      await rejects(ask(origin, { timeoutMs: 40 }));
+      assert.is(connections, 2);
+    },
+  );
+});
+
+test("C12 a peer that accepts and then resets fails the call at once", () =>
+  withRawHost(
+    (socket) => setTimeout(() => socket.resetAndDestroy(), 30),
+    async (origin) => {
+      assert.is(code(await rejects(ask(origin))), "network connection_lost");
+    },
+  ));
+
+test("a peer that speaks no HTTP/2 fails the call", () =>
+  withRawHost(
+    (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    async (origin) => {
+      assert.is((await rejects(ask(origin)) as CursorError).kind, "network");
+    },
+  ));
+
+test("a port where nobody listens fails the call", async () => {
+  const origin = await withRawHost(() => {}, (url) => Promise.resolve(url));
+  const error = (await rejects(ask(origin))) as CursorError;
+  assert.is(code(error), "network connection_lost");
+  assert.match(error.message, "ECONNREFUSED");
+});
+
+test("a signal that has already aborted opens no socket", () => {
+  let connections = 0;
+  return withRawHost(
+    () => connections++,
+    async (origin) => {
+      assert.is(code(await rejects(ask(origin, {}, AbortSignal.abort()))), "aborted aborted");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.is(connections, 0);
+    },
+  );
+});
+
+test("C13 an abort during the call ends it within 50 ms", async () => {
+  const stop = new AbortController();
+  let at = 0;
+  setTimeout(() => ((at = Date.now()), stop.abort()), 30);
+  assert.is(code(await rejects(asked("silence", {}, stop.signal))), "aborted aborted");
+  assert.ok(Date.now() - at < 50);
+});
+
+test("a call after the abort of another sends nothing", async () => {
+  const host = await startAccountLoopback();
+  const stop = new AbortController();
+  const error = await rejects(
+    withConnection(new URL(host.origin), stop.signal, async (call) => {
+      stop.abort();
+      return call(request);
+    }),
+  );
+  await host.close();
+  assert.is(code(error), "aborted aborted");
+  assert.is(host.received.length, 0);
+});
+
+test("a header that cannot be sent fails the call, not the process", async () => {
+  assert.is((await rejects(asked({}, { headers: { "no token": "x" } })) as CursorError).kind, "network");
+});
+
+test("work that fails closes the connection", async () => {
+  const host = await startAccountLoopback();
+  await rejects(withConnection(new URL(host.origin), undefined, () => Promise.reject(new Error("own"))));
+  await host.close();
+});
+
+for (const [what, options, expected] of [
+  ["the account service by default", { env: {} }, "https://api2.cursor.sh"],
+  ["the account service where the agent has a region", { env: { CURSOR_PROVIDER_AGENT_ORIGIN: "https://agentn.eu.api5.cursor.sh" } }, "https://api2.cursor.sh"],
+  ["the agent's loopback", { env: { CURSOR_PROVIDER_AGENT_ORIGIN: "http://127.0.0.1:8080" } }, "http://127.0.0.1:8080"],
+  ["what is given", { origin: "http://localhost:1", env: { CURSOR_PROVIDER_AGENT_ORIGIN: "http://127.0.0.1:8080" } }, "http://localhost:1"],
+] as const)
+  test(`accounts go to ${what}`, () => {
+    assert.is(accountOrigin(options).origin, expected);
+  });
+
+test("accounts go to no origin that is not allowed", () => {
+  assert.throws(() => accountOrigin({ env: { CURSOR_PROVIDER_AGENT_ORIGIN: "https://evil.example" } }), (error: CursorError) => error.code === "origin_not_allowed");
+});
+
+test.run();
