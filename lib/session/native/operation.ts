@@ -1,0 +1,157 @@
+import type { Decoded } from "../../../wire/index.ts";
+import { readGrep, type DeleteArgs, type GrepArgs, type LsArgs, type PiEditExecArgs, type PiFindExecArgs, type PiGrepExecArgs, type PiLsExecArgs, type PiWriteExecArgs, type ReadArgs, type ShellArgs, type WriteArgs } from "../../agent/index.ts";
+import type { ExecRow, NativeIntent } from "../../agent/exec-row.ts";
+
+/** One replacement of an edit. */
+export interface Edit {
+  readonly oldText: string;
+  readonly newText: string;
+}
+
+/** How a search reports: lines, files, or matches by file. */
+export type OutputMode = "content" | "files_with_matches" | "count";
+
+/** What a native exec asks for, in one set of names for all cases. Absent: not given, or empty. */
+export interface Values {
+  command?: string;
+  cwd?: string;
+  description?: string;
+  path?: string;
+  /** Lines; the first is 1. */
+  offset?: number;
+  /** Lines of a read; matches, files or entries of a search or a listing. */
+  limit?: number;
+  content?: string;
+  edits?: readonly Edit[];
+  oldText?: string;
+  newText?: string;
+  /** A regular expression of a search; a glob of a search for file names. */
+  pattern?: string;
+  glob?: string;
+  ignoreCase?: boolean;
+  literal?: boolean;
+  multiline?: boolean;
+  fileType?: string;
+  /** Lines around a match. */
+  context?: number;
+  contextBefore?: number;
+  contextAfter?: number;
+  outputMode?: OutputMode;
+}
+
+/** A native exec as the local operation that it stands for. */
+export interface Operation {
+  readonly intent: NativeIntent;
+  readonly values: Values;
+  /** Of what a search finds, so many entries are left out first, and so many reported. */
+  readonly skip: number;
+  readonly take: number;
+}
+
+const MODES: readonly string[] = ["content", "files_with_matches", "count"] satisfies OutputMode[];
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * The operation of a native exec; undefined where it says too little or can not be said in a command or in JSON: no
+ * command, no path, neither pattern nor glob, a NUL in a name, bytes to write that are no UTF-8 (PROTOCOL §5.1).
+ */
+export function readOperation(row: ExecRow, args: object): Operation | undefined {
+  const operation = row.native && byIntent(row.native, args);
+  if (operation === undefined) return undefined;
+  const { command, cwd, path, pattern, glob } = operation.values;
+  return [command, cwd, path, pattern, glob].some((value) => value?.includes("\0")) ? undefined : operation;
+}
+
+function byIntent(intent: NativeIntent, args: object): Operation | undefined {
+  switch (intent) {
+    case "shell": {
+      const { command, workingDirectory, description } = args as Decoded<typeof ShellArgs>;
+      return blank(command) ? undefined : operation(intent, { command, cwd: workingDirectory, description });
+    }
+    case "read": {
+      const { path, offset, limit } = args as Decoded<typeof ReadArgs>;
+      // A negative offset counts from the end, which no host's tool is known to do.
+      return path ? operation(intent, { path, offset: positive(offset), limit: positive(limit) }) : undefined;
+    }
+    case "write": {
+      const { path } = args as Decoded<typeof WriteArgs>;
+      const content = contentOf(args);
+      return path && content !== undefined ? operation(intent, { path }, { content }) : undefined;
+    }
+    case "edit": {
+      const { path, edits = [] } = args as Decoded<typeof PiEditExecArgs>;
+      if (!path || edits.length === 0) return undefined;
+      return operation(intent, { path, edits: edits.map(({ oldText = "", newText = "" }) => ({ oldText, newText })) });
+    }
+    case "delete": {
+      const { path } = args as Decoded<typeof DeleteArgs>;
+      return path ? operation(intent, { path }) : undefined;
+    }
+    case "grep":
+      return search(args);
+    case "find": {
+      const { pattern, path, limit } = args as Decoded<typeof PiFindExecArgs>;
+      return blank(pattern) ? undefined : operation(intent, { pattern, path, limit: positive(limit) });
+    }
+    case "ls": {
+      const { path, limit } = args as Decoded<typeof LsArgs> & Decoded<typeof PiLsExecArgs>;
+      return operation(intent, { path, limit: positive(limit) });
+    }
+    default:
+      return intent satisfies never;
+  }
+}
+
+/** A search; with an empty pattern and a glob, a search for file names (PROTOCOL §5.1). */
+function search(args: object): Operation | undefined {
+  const grep = readGrep(args as Decoded<typeof GrepArgs>);
+  const pi = args as Decoded<typeof PiGrepExecArgs>;
+  const { path, glob, pattern } = grep;
+  const take = positive(grep.headLimit ?? pi.limit) ?? Infinity;
+  const skip = positive(grep.offset) ?? 0;
+  const limit = take === Infinity ? undefined : take + skip;
+  if (blank(pattern)) return blank(glob) ? undefined : { ...operation("find", { pattern: glob, path, limit }), skip, take };
+  const outputMode = MODES.includes(grep.outputMode ?? "") ? (grep.outputMode as OutputMode) : "content";
+  const values: Possible = {
+    pattern,
+    path,
+    glob,
+    ignoreCase: grep.caseInsensitive || pi.ignoreCase || undefined,
+    literal: pi.literal || undefined,
+    multiline: grep.multiline || undefined,
+    fileType: grep.type,
+    context: positive(grep.context),
+    contextBefore: positive(grep.contextBefore),
+    contextAfter: positive(grep.contextAfter),
+    outputMode,
+    // A host's tool limits matches: files and counts need them all.
+    limit: outputMode === "content" ? limit : undefined,
+  };
+  return { ...operation("grep", values), skip, take };
+}
+
+type Possible = { [Name in keyof Values]?: Values[Name] | undefined };
+
+function operation(intent: NativeIntent, possible: Possible, always: Values = {}): Operation {
+  const given = Object.entries(possible).filter(([, value]) => value !== undefined && value !== "");
+  return { intent, values: { ...(Object.fromEntries(given) as Values), ...always }, skip: 0, take: Infinity };
+}
+
+/** The text to write: `file_bytes` where not empty, else the text, which may be empty (PROTOCOL §5.1). */
+function contentOf(args: object): string | undefined {
+  const { fileBytes, fileText } = args as Decoded<typeof WriteArgs>;
+  if (fileBytes === undefined || fileBytes.length === 0) return fileText ?? (args as Decoded<typeof PiWriteExecArgs>).content ?? "";
+  try {
+    return utf8.decode(fileBytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && value > 0 ? value : undefined;
+}
+
+function blank(text: string | undefined): boolean {
+  return text === undefined || text.trim() === "";
+}
