@@ -3,6 +3,8 @@
  * core's events. Whatever the peer does, it ends in exactly one `closed` or `malformed`, and no error event goes unheard.
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { encodeEnvelope, EnvelopeReader, FLAG, WireError, type Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import type { Event } from "../session/events.ts";
@@ -15,6 +17,8 @@ const BODY = 2048;
 const UNWRITTEN = 4 * 1024 * 1024;
 /** ms after which a connection that does not close by itself is destroyed. */
 const LINGER = 500;
+/** ms after END_STREAM in which a reset still counts. */
+const RESET_AFTER_END = 50;
 
 /** What a connection tells. */
 export interface Listener {
@@ -26,6 +30,7 @@ export interface Listener {
 
 export class Connection {
   readonly #listener: Listener;
+  readonly #socket: Socket;
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
   readonly #reader = new EnvelopeReader();
@@ -34,6 +39,12 @@ export class Connection {
   #trailer: { status: string; message: string } | undefined;
   #goaway: number | undefined;
   #error: Error | undefined;
+  /** Envelopes that nobody has taken yet, and how the stream ended behind them. */
+  readonly #inbox: Envelope[] = [];
+  #last: Event | undefined;
+  #delivering = false;
+  /** END_STREAM has come. */
+  #ended = false;
   /** Over for the listener: nothing more is told, nothing more is written. */
   #over = false;
   #readerPaused = false;
@@ -43,14 +54,16 @@ export class Connection {
   /** Starts to connect. */
   constructor(origin: URL, headers: OutgoingHttpHeaders, listener: Listener) {
     this.#listener = listener;
-    const session = connect(origin, { settings: { initialWindowSize: LIMITS.window, enablePush: false } });
+    const socket = dial(origin);
+    this.#socket = socket;
+    const session = connect(origin, { createConnection: () => socket, settings: { initialWindowSize: LIMITS.window, enablePush: false } });
     this.#session = session;
     // Kept to the very end: an error after we have let go must not reach the process.
     session.on("error", (error) => this.#onSessionError(error));
     session.on("goaway", (code) => this.#onGoaway(code));
     session.once("connect", () => this.#onConnect());
     session.on("close", () => this.#onSessionClose());
-    this.#closed = new Promise((resolve) => session.once("close", resolve));
+    this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     const stream = session.request(headers, { endStream: false });
     this.#stream = stream;
     stream.on("error", (error) => (this.#error ??= error));
@@ -87,6 +100,7 @@ export class Connection {
 
   /** Stops or goes on reading: bytes then stay with the peer. */
   set paused(paused: boolean) {
+    if (paused === this.#readerPaused) return;
     this.#readerPaused = paused;
     this.#flow();
   }
@@ -108,25 +122,36 @@ export class Connection {
   }
 
   #letGo(cancel: boolean): void {
-    if (this.#session.destroyed) return;
-    if (this.#session.connecting) {
+    if (this.#socket.destroyed) return;
+    if (this.#session.destroyed || this.#socket.connecting) {
       this.#session.destroy();
+      this.#socket.destroy();
       return;
     }
     // Unread data would keep the stream from closing.
     this.#stream.resume();
     this.#stream.close(cancel ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_NO_ERROR);
     this.#session.close();
-    setTimeout(() => this.#session.destroy(), LINGER).unref();
+    // A session that the peer never answered closes neither by close() nor by destroy(): its socket does.
+    const linger = setTimeout(() => {
+      this.#session.destroy();
+      this.#socket.destroy();
+    }, LINGER);
+    this.#socket.once("close", () => clearTimeout(linger));
   }
 
   #tell(event: Event): void {
     if (!this.#over) this.#listener.onEvent(event);
   }
 
-  /** Tells how it ended, once. */
+  /** Tells how it ended, once, and after everything that came before. */
   #finish(event: Event): void {
     if (this.#over) return;
+    if (this.#inbox.length > 0) {
+      this.#last ??= event;
+      this.#deliver();
+      return;
+    }
     this.#over = true;
     this.#listener.onEvent(event);
     this.#letGo(true);
@@ -170,27 +195,44 @@ export class Connection {
       this.#finish({ type: "malformed", error: error as WireError });
       return;
     }
-    for (const envelope of envelopes) {
-      if (this.#over) return;
-      this.#listener.onEnvelope("server", envelope);
-      this.#tell({ type: (envelope.flags & FLAG.endStream) !== 0 ? "endStream" : "frame", payload: envelope.payload });
-    }
+    this.#inbox.push(...envelopes);
+    this.#deliver();
     if (this.#reader.failure) this.#finish({ type: "malformed", error: this.#reader.failure });
   }
 
-  /** The readable side is over: by END_STREAM, or because a reset without an error closed the stream as well. */
+  /** Hands over what has come, as long as somebody takes it: one chunk may ask for more than the peer will read. */
+  #deliver(): void {
+    // What is told may write, which may call back here: the loop below goes on by itself.
+    if (this.#delivering) return;
+    this.#delivering = true;
+    while (!this.#over && !this.#blocked && this.#inbox.length > 0) {
+      const envelope = this.#inbox.shift()!;
+      this.#listener.onEnvelope("server", envelope);
+      this.#tell({ type: (envelope.flags & FLAG.endStream) !== 0 ? "endStream" : "frame", payload: envelope.payload });
+    }
+    this.#delivering = false;
+    if (this.#last && this.#inbox.length === 0) this.#finish(this.#last);
+  }
+
+  get #blocked(): boolean {
+    return this.#readerPaused || (this.#writerFull && !this.#stream.destroyed);
+  }
+
+  /** The readable side is over: by END_STREAM, or because a reset closed the stream as a whole. */
   #onEnd(): void {
     if (this.#over) return;
     if (this.#refused !== undefined) this.#finish({ type: "closed", end: { type: "response", ...this.#refused } });
-    // Node reports RST_STREAM(NO_ERROR) as an end; the stream, whose other side we have not ended, is closed then.
-    else if (!this.#stream.closed || this.#trailer !== undefined) this.#finishEnd();
+    else if (this.#trailer !== undefined && this.#trailer.status !== "0") this.#finish({ type: "closed", end: { type: "trailer", ...this.#trailer } });
+    // Node reports RST_STREAM(NO_ERROR) as an end, but only then is the side closed that we have not ended.
+    else if (!this.#stream.closed || this.#trailer !== undefined) {
+      this.#ended = true;
+      // A reset may be on its heels (DESIGN D11): the close that it brings tells.
+      setTimeout(() => this.#finishEnd(), RESET_AFTER_END).unref();
+    }
   }
 
   #finishEnd(): void {
-    if (this.#trailer !== undefined && this.#trailer.status !== "0") {
-      this.#finish({ type: "closed", end: { type: "trailer", ...this.#trailer } });
-      return;
-    }
+    if (this.#over) return;
     try {
       this.#reader.end();
     } catch (error) {
@@ -202,8 +244,9 @@ export class Connection {
 
   #onStreamClose(): void {
     if (this.#over) return;
+    if (this.#ended && (this.#stream.rstCode ?? 0) === constants.NGHTTP2_NO_ERROR) this.#finishEnd();
     // A lost socket closes the stream as well, and its error may come a moment later.
-    setImmediate(() => this.#finish({ type: "closed", end: this.#end() }));
+    else setImmediate(() => this.#finish({ type: "closed", end: this.#end() }));
   }
 
   #onGoaway(code: number): void {
@@ -236,9 +279,18 @@ export class Connection {
 
   #flow(): void {
     if (this.#over) return;
-    if (this.#readerPaused || this.#writerFull) this.#stream.pause();
-    else this.#stream.resume();
+    if (this.#blocked) this.#stream.pause();
+    else {
+      this.#stream.resume();
+      this.#deliver();
+    }
   }
+}
+
+/** The socket, ours from the start: a session lends its own to nobody. */
+function dial({ protocol, hostname, port }: URL): Socket {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return protocol === "https:" ? connectTls({ host, port: 443, servername: host, ALPNProtocols: ["h2"] }) : connectTcp({ host, port: Number(port) || 80 });
 }
 
 function percentDecoded(text: string): string {

@@ -60,7 +60,12 @@ const STORE = 5000;
 
 /** Makes a provider. Nothing is opened, read or checked before the first leg. */
 export function createProvider(options: ProviderOptions): Provider {
-  return new CursorProvider(options, systemClock);
+  return createProviderOn(systemClock, options);
+}
+
+/** {@link createProvider} on another clock: for tests that cannot wait. */
+export function createProviderOn(clock: ClockFactory, options: ProviderOptions): Provider {
+  return new CursorProvider(options, clock);
 }
 
 class CursorProvider implements Provider {
