@@ -1,5 +1,5 @@
 /** A bare HTTP/2 server for tests of the driver: it does exactly what the test says, and nothing by itself. */
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
 import type { CursorError, TurnEvent, TurnRequest } from "../lib/index.ts";
@@ -17,8 +17,11 @@ export class Peer {
   readonly received: ClientMessage[] = [];
   readonly #waiting: { matches: (message: ClientMessage) => boolean; resolve: (message: ClientMessage) => void }[] = [];
 
-  constructor(stream: ServerHttp2Stream) {
+  readonly headers: IncomingHttpHeaders;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
     this.stream = stream;
+    this.headers = headers;
     const reader = new EnvelopeReader({ compressed: true });
     stream.on("error", () => {});
     stream.on("data", (chunk: Uint8Array) => {
@@ -95,8 +98,8 @@ export async function rawHost(onPeer: (peer: Peer, index: number) => void): Prom
   const server: Http2Server = createServer();
   const peers: Peer[] = [];
   server.on("session", (session) => session.on("error", () => {}));
-  server.on("stream", (stream) => {
-    const peer = new Peer(stream);
+  server.on("stream", (stream, headers) => {
+    const peer = new Peer(stream, headers);
     const index = peers.push(peer) - 1;
     void peer.wants((message) => message.runRequest !== undefined).then(() => onPeer(peer, index));
   });
