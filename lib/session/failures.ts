@@ -35,12 +35,13 @@ const LOGIN = "Log in again, or set PI_CURSOR_TOKEN to a current access token.";
 
 const auth: Row = { kind: "auth", code: "unauthenticated", words: "the service does not accept the access token", nextStep: LOGIN };
 const entitlement: Row = { kind: "auth", code: "permission_denied", words: "the account may not use this model or channel", nextStep: "Check the account's plan and choose a model that it includes." };
-const unavailable: Row = { kind: "network", code: "unavailable", words: "the service is unavailable", nextStep: AGAIN };
+const unavailable: Row = { kind: "network", code: "unavailable", words: "service unavailable", nextStep: AGAIN };
 const rateLimited: Row = { kind: "network", code: "rate_limited", words: "the service reports a rate limit", nextStep: "Wait a minute, then try again." };
 const deadline: Row = { kind: "network", code: "deadline_exceeded", words: "the request timed out in the service", nextStep: AGAIN };
-const lost: Row = { kind: "network", code: "connection_lost", words: "the connection was lost", nextStep: AGAIN };
+const lost: Row = { kind: "network", code: "connection_lost", words: "connection lost", nextStep: AGAIN };
 
 const remote = (code: string, words: string, nextStep = REPORT): Row => ({ kind: "remote", code, words, nextStep });
+const drift = (code: string, words: string, nextStep = REPORT): Row => ({ kind: "protocol-drift", code, words, nextStep });
 
 /** Connect's codes, in Connect's order (PROTOCOL §9). `not_found` and `resource_exhausted` depend on more: see {@link connectFailure}. */
 export const CONNECT_FAILURES: Readonly<Record<ConnectCode, Row>> = {
@@ -53,7 +54,7 @@ export const CONNECT_FAILURES: Readonly<Record<ConnectCode, Row>> = {
   permission_denied: entitlement,
   resource_exhausted: remote("resource_exhausted", "the service refused the request for want of resources", "Start a new conversation or use a smaller prompt; then check the account's usage."),
   failed_precondition: remote("failed_precondition", "the service was in no state to take the request", "Start a new conversation."),
-  aborted: { ...unavailable, code: "aborted", words: "the service broke the turn off and is unavailable for it" },
+  aborted: { ...unavailable, code: "aborted", words: "service unavailable, the turn was broken off" },
   out_of_range: remote("out_of_range", "the service refused a value as out of range"),
   unimplemented: remote("unimplemented", "the service does not offer this call", "Update cursor-wire: the protocol may have moved."),
   internal: remote("internal", "the service broke down over this request"),
@@ -143,7 +144,7 @@ export function transportFailure(end: TransportEnd, circumstances: Circumstances
 }
 
 function responseFailure({ status, contentType, body }: { status: number; contentType: string; body: string }): Failure {
-  if (status === 200) return { kind: "protocol-drift", code: "content_type", message: `The service answered with ${peerText(contentType) || "no content type"} instead of application/connect+proto.`, nextStep: REPORT };
+  if (status === 200) return failure(drift("content_type", "the service did not answer with application/connect+proto"), contentType || "no content type");
   const row = HTTP_FAILURES.get(status) ?? (status >= 500 ? unavailable : remote("http_status", "the service answered with a status that Connect does not know", "Check CURSOR_PROVIDER_AGENT_ORIGIN; redirects are never followed."));
   return failure(row, `HTTP ${status} ${body}`);
 }
@@ -157,8 +158,10 @@ export interface Circumstances {
   readonly fullness: number;
 }
 
-const QUOTA = /quota|usage limit|billing|subscription|plan limit|credits?\b|spend/i;
+const QUOTA = /quota|usage limit|billing|subscription|plan limit|\bcredits?\b|\bspend/i;
 const SIZE = /too (?:large|long|big|many tokens)|context.{0,12}(?:length|window|limit)|maximum.{0,20}tokens|token limit|prompt.{0,12}(?:size|length)/i;
+/** Says no more than the code does. */
+const BARE = /^\W*(?:(?:error|resource[_ ]exhausted)\W*)*$/i;
 
 /** The failure behind a Connect error (PROTOCOL §9, DESIGN D8). */
 export function connectFailure(error: { code: ConnectCode; message: string }, { model, output, fullness }: Circumstances): Failure {
@@ -166,8 +169,7 @@ export function connectFailure(error: { code: ConnectCode; message: string }, { 
   if (error.code === "not_found") return failure({ ...row, words: `the service knows no model or conversation for ${peerText(model)}` }, error.message);
   if (error.code !== "resource_exhausted") return failure(row, error.message);
   if (QUOTA.test(error.message)) return failure(remote("quota", "the account's quota is used up", "Check the account's usage, or choose another model."), error.message);
-  const bare = /^(?:error|resource[_ ]exhausted)?\W*$/i.test(error.message.trim());
-  if (SIZE.test(error.message) || (bare && !output && fullness > 0.8)) {
+  if (SIZE.test(error.message) || (BARE.test(peerText(error.message)) && !output && fullness > 0.8)) {
     const result = failure(remote("context_length_exceeded", "the prompt is too large for the model", "Compact the conversation or start a new one."), error.message);
     return { ...result, message: `context_length_exceeded: ${result.message}` };
   }
@@ -176,30 +178,37 @@ export function connectFailure(error: { code: ConnectCode; message: string }, { 
 
 /** The failure behind bytes that break the wire's rules (DESIGN D8, D11). */
 export function wireFailure(error: WireError): Failure {
-  return { kind: "protocol-drift", code: error.code, message: `The service sent bytes that cannot be read: ${error.message}.`, nextStep: REPORT, cause: error };
+  return { ...failure(drift(error.code, "the service sent bytes that cannot be read"), error.message), cause: error };
 }
 
 /** A message that names what no table knows (DESIGN D4). */
 export function driftFailure(what: string): Failure {
-  return { kind: "protocol-drift", code: "unknown_message", message: `The service sent what this version does not know: ${what}.`, nextStep: "Update cursor-wire: the protocol has moved." };
+  return failure(drift("unknown_message", "the service sent what this version does not know", "Update cursor-wire: the protocol has moved."), what);
 }
 
-/** The words by which hosts decide to send a request again. */
-const RETRIED = /overloaded|rate.?limit|too many requests|\b(?:429|50[0234])\b|server.?error|internal.?error|unavailable|network|connection.{0,3}(?:error|refused|lost|closed)|ECONN|ETIMEDOUT|EPIPE|timed? ?out|timeout|terminated|http2 stream failed|ended without|stream has been cancel|fetch failed|reset before/i;
+/** What was thrown where nothing should be: our fault, not the peer's. */
+export function defectFailure(error: unknown): Failure {
+  const row: Row = { kind: "local", code: "defect", words: "cursor-wire failed on its own", nextStep: "Report this with a recording of the Run." };
+  return { ...failure(row, error instanceof Error ? error.message : String(error)), cause: error };
+}
+
+/** The words by which hosts decide to send a request again, and numbers that look like a status to them. */
+const RETRIED =
+  /overloaded|busy|high demand|at capacity|rate.?limit|too many requests|429|50[0234]|52[04]|unavailable|(?:server|internal|returned.{0,4}).?error|network|connection|socket|upstream|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|getaddrinfo|timed? ?out|timeout|terminated|interrupted|http.?2|closed|ended|cancel|fetch failed|reset before|retry|your request again|resourceexhausted/i;
 /** What looks like a credential in words that the peer sent back. */
-const SECRET = /\bBearer\s+\S+|\beyJ[\w-]+\.[\w-]+\.[\w-]*/gi;
+const SECRET = /\bBearer\s+\S+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/gi;
 
 /** The peer's words, fit for an error: one line, at most 500 characters, nothing that looks like a token (DESIGN D8). */
 export function peerText(text: string): string {
-  const line = text.slice(0, 4 * LIMITS.peerText).replace(SECRET, "[redacted]").replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "").trim();
+  const line = text.slice(0, 4 * LIMITS.peerText).replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "").replace(SECRET, "[redacted]").trim();
   return line.length > LIMITS.peerText ? `${line.slice(0, LIMITS.peerText - 1)}…` : line;
 }
 
-/** A failure by its row. Where nothing is to be retried, the peer's own words must not say otherwise: they go to the cause. */
-function failure(row: Row, peer: string): Failure {
-  const said = peerText(peer);
+/** A failure by its row. Where nothing is to be retried, words from elsewhere must not say otherwise: they go to the cause. */
+function failure(row: Row, words: string): Failure {
+  const said = peerText(words);
   const sentence = `${row.words[0]!.toUpperCase()}${row.words.slice(1)}`;
   const misleading = row.kind !== "network" && RETRIED.test(said);
-  const message = said === "" ? `${sentence}.` : misleading ? `${sentence}; its own words are in the cause.` : `${sentence}: ${said}`;
+  const message = said === "" ? `${sentence}.` : misleading ? `${sentence}; the details are in the cause.` : `${sentence}: ${said}`;
   return { kind: row.kind, code: row.code, message, nextStep: row.nextStep, ...(misleading && { cause: said }) };
 }

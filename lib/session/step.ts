@@ -12,9 +12,9 @@
  * nothing changes any more.
  */
 import { WireError } from "../../wire/index.ts";
-import { aborted, CursorError } from "./errors.ts";
+import { aborted, CursorError, type Failure } from "./errors.ts";
 import type { Action, Event } from "./events.ts";
-import { wireFailure } from "./failures.ts";
+import { defectFailure, wireFailure } from "./failures.ts";
 import { fail } from "./finish.ts";
 import { onContinue } from "./on-continue.ts";
 import { onClosed, onEndStream } from "./on-end.ts";
@@ -96,8 +96,8 @@ function handle(session: Session, handler: Handler, event: Event): void {
   }
 }
 
-function failureOf(error: unknown): ReturnType<typeof wireFailure> {
+function failureOf(error: unknown): Failure {
   if (error instanceof WireError) return wireFailure(error);
   if (error instanceof CursorError) return error;
-  return { kind: "local", code: "defect", message: `cursor-wire failed on its own: ${error instanceof Error ? error.message : String(error)}.`, nextStep: "Report this with a recording of the Run.", cause: error };
+  return defectFailure(error);
 }
