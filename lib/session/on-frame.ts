@@ -9,16 +9,20 @@ import { onQuery } from "./on-query.ts";
 import { onUpdate } from "./on-update.ts";
 import { note, type Session } from "./session.ts";
 
+/** Kinds of unknown fields that are counted. */
+const KINDS = 64;
+/** Unknown fields that an error names. */
+const NAMED = 8;
+
 /** @throws WireError where the payload is malformed */
 export function onFrame(session: Session, payload: Uint8Array): void {
   session.heard = true;
-  const drift: UnknownField[] = [];
-  const found = arms(payload, (field) => drift.push(field));
+  const found = arms(payload, (field) => onDrift(session, field));
   if (found.arms.length === 0) {
-    fail(session, driftFailure(found.unknown.length === 0 ? "an empty message" : found.unknown.map(describe).join(", ")));
+    fail(session, driftFailure(found.unknown.length === 0 ? "an empty message" : found.unknown.slice(0, NAMED).map(describe).join(", ")));
     return;
   }
-  for (const field of [...found.unknown, ...drift]) onDrift(session, field);
+  for (const field of found.unknown) onDrift(session, field);
   for (const [index, arm] of found.arms.entries()) {
     if (session.phase === "over" || session.phase === "connecting") return;
     onArm(session, arm, found.bytes[index]!);
@@ -34,21 +38,20 @@ function onArm(session: Session, arm: Decoded<typeof AgentServerMessage>, bytes:
   else if (arm.execServerControlMessage) note(session, "exec_control", "The service gave up on an exec.", { id: arm.execServerControlMessage.abort?.id ?? 0 });
 }
 
-/** Kept as its bytes, never interpreted (PROTOCOL §3). */
+/** Kept as its bytes, never interpreted (PROTOCOL §3). An empty one is none. */
 function onCheckpoint(session: Session, bytes: Uint8Array): void {
-  if (bytes.length <= LIMITS.checkpoint) {
-    session.checkpoint = bytes.slice();
-    return;
-  }
-  session.checkpoint = undefined;
+  session.checkpoint = bytes.length > 0 && bytes.length <= LIMITS.checkpoint ? bytes.slice() : undefined;
+  if (bytes.length <= LIMITS.checkpoint) return;
   note(session, "checkpoint_too_large", `A checkpoint of ${bytes.length} bytes is not kept: the next turn rebuilds the conversation.`);
 }
 
-/** Each kind of unknown field is worth one diagnostic a Run. */
+/** Each kind of unknown field is worth one diagnostic a Run, up to a number that a peer cannot raise. */
 function onDrift(session: Session, field: UnknownField): void {
   const key = `${field.no}:${field.type}`;
-  session.drift.set(key, (session.drift.get(key) ?? 0) + 1);
-  if (session.drift.get(key) === 1 && session.drift.size <= 64) note(session, "drift", `The service sends what no table names: ${describe(field)}.`, { field: field.no, wireType: field.type });
+  const times = session.drift.get(key) ?? 0;
+  if (times === 0 && session.drift.size >= KINDS) return;
+  session.drift.set(key, times + 1);
+  if (times === 0) note(session, "drift", `The service sends what no table names: ${describe(field)}.`, { field: field.no, wireType: field.type });
 }
 
 function describe({ no, type, bytes }: UnknownField): string {

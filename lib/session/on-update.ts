@@ -42,7 +42,7 @@ export function say(session: Session, event: TurnEvent): void {
   session.productive = true;
   if (session.phase === "parked") {
     session.held.push(event);
-    session.heldSize += event.type === "text" || event.type === "thinking" ? event.delta.length : 1;
+    if (event.type === "text" || event.type === "thinking") session.heldSize += event.delta.length;
     return;
   }
   if (event.type === "text") session.text.push(event.delta);
@@ -66,9 +66,9 @@ export function settleBurst(session: Session): void {
   else arm(session, "burst", session.settings.burst);
 }
 
-function onTurnEnded(session: Session, ended: NonNullable<Decoded<typeof InteractionUpdate>["turnEnded"]>): void {
-  if (ended.inputTokens !== undefined || ended.outputTokens !== undefined)
-    note(session, "billing", "The service's own count of the turn, summed over its internal calls; not the size of the context.", { ...ended });
+function onTurnEnded(session: Session, { unknown: _, ...tokens }: NonNullable<Decoded<typeof InteractionUpdate>["turnEnded"]>): void {
+  if (tokens.inputTokens !== undefined || tokens.outputTokens !== undefined)
+    note(session, "billing", "The service's own count of the turn, summed over its internal calls; not the size of the context.", tokens);
   if (session.pending.size > 0 || session.phase !== "running") return;
   session.phase = "draining";
   for (const timer of ["first", "idle", "ping", "pong", "heartbeat"] as const) disarm(session, timer);
