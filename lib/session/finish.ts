@@ -1,4 +1,5 @@
 /** The ways a leg or a Run ends, and the way a Run starts over. */
+import { LIMITS } from "../agent/limits.ts";
 import { CursorError, type Failure, type Partial } from "./errors.ts";
 import type { Circumstances } from "./failures.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
@@ -13,9 +14,9 @@ export function partial({ text, thinking, input, output }: Session): Partial {
   return { text: text.join(""), thinking: thinking.join(""), usage: { input, output } };
 }
 
-/** What decides the meaning of a bare error code. */
-export function circumstances({ request, text, thinking, productive, input }: Session): Circumstances {
-  return { model: request.model.id, output: productive || text.length + thinking.length > 0, fullness: input / (request.model.contextWindow ?? 200_000) };
+/** What decides the meaning of a bare error code: this leg's request, and whether anything of its answer has come. */
+export function circumstances({ request, spoke, thinking, input }: Session): Circumstances {
+  return { model: request.model.id, output: spoke || thinking.length > 0, fullness: input / (request.model.contextWindow ?? LIMITS.contextWindow) };
 }
 
 /** Ends the Run with an error. */
@@ -59,20 +60,25 @@ export function reconnect(session: Session): void {
 }
 
 /**
- * Rebuilds the conversation where a resumed one turns out to be stale before anything binding was said (DESIGN D9).
- * False where it is too late, or no resume.
+ * Rebuilds the conversation where a resumed one turns out to be stale before this leg has said anything binding (DESIGN
+ * D9). False where it is no resume, or too late; in both cases a handle that led here is forgotten (PROTOCOL §10).
  */
 export function recover(session: Session, why: string): boolean {
-  if (session.opening !== "resume" || session.spoke || session.rebuilt) return false;
+  if (session.opening !== "resume") return false;
+  if (session.phase !== "running" || session.spoke) {
+    session.out.push({ type: "drop" });
+    return false;
+  }
   note(session, "stale", `The remote conversation is stale (${why}): the turn starts again from the transcript.`);
-  session.out.push({ type: "drop" });
   if (session.thinking.length > 0) session.out.push({ type: "emit", event: { type: "reset" } });
   session.thinking = [];
-  session.output = 0;
+  session.output = session.announced = 0;
   session.productive = false;
-  rebuild(session);
   reconnect(session);
   arm(session, "first", session.settings.clocks.first);
+  // After `connect`: a driver waits until the handle is gone, and must not hear the old stream meanwhile.
+  session.out.push({ type: "drop" });
+  rebuild(session);
   return true;
 }
 

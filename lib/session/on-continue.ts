@@ -1,24 +1,23 @@
 /** The host's next leg: its results go back on the same stream (PROTOCOL §8, DESIGN D5). */
-import type { Decoded } from "../../wire/index.ts";
+import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
 import type { ExecClientMessage, McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
-import { fail } from "./finish.ts";
 import { split } from "./history.ts";
-import { decodeImage } from "./images.ts";
-import { capText } from "./native/cap-text.ts";
-import { checkTools } from "./native/tools.ts";
+import { decodeImage, imageNote } from "./images.ts";
+import { capText, utf8Size } from "./native/cap-text.ts";
 import { nativeResults } from "./native/translate.ts";
+import { checkLeg, checkRequest } from "./open.ts";
 import { say, settleBurst } from "./on-update.ts";
 import { answerExec } from "./reply.ts";
 import { arm, disarm, note, type PendingCall, type Session } from "./session.ts";
 import type { ToolMessage, TurnRequest } from "./turn.ts";
 
+/** Bytes of one result's images: what an envelope holds beside the text. */
+const IMAGES = WIRE.envelope - 2 * LIMITS.toolResult;
+
+/** @throws CursorError `local` where the request itself is wrong */
 export function onContinue(session: Session, request: TurnRequest): void {
-  const badTool = checkTools(request.tools);
-  if (badTool !== undefined) {
-    fail(session, { kind: "local", code: "invalid_tool", message: badTool, nextStep: "Rename the tool or declare it once." });
-    return;
-  }
+  checkLeg(request);
   startLeg(session, request);
   const results = new Map(split(request.messages).results.map((result) => [result.toolCallId, result]));
   for (const call of [...session.pending.values()]) {
@@ -39,8 +38,9 @@ export function onContinue(session: Session, request: TurnRequest): void {
 
 /** Whether this request answers the calls that the Run waits for, and nothing more (PROTOCOL §8). */
 export function answers(session: Session, request: TurnRequest): boolean {
+  if (session.phase !== "parked" || checkRequest(request) !== undefined || request.model.id !== session.request.model.id) return false;
   const { users, results } = split(request.messages);
-  if (session.phase !== "parked" || users.length > 0 || request.model.id !== session.request.model.id) return false;
+  if (users.length > 0) return false;
   const waiting = new Set([...session.pending.values()].filter(({ delivered }) => delivered).map(({ callId }) => callId));
   return results.some(({ toolCallId }) => waiting.has(toolCallId));
 }
@@ -52,6 +52,7 @@ function startLeg(session: Session, request: TurnRequest): void {
   session.heldOutput = 0;
   session.text = [];
   session.thinking = [];
+  session.spoke = false;
   session.lifted = session.pending.size - [...session.pending.values()].filter(({ delivered }) => delivered).length;
 }
 
@@ -68,17 +69,22 @@ function writeResult(session: Session, { id, execId, translation }: PendingCall,
 /** At least one text item, images as they are; what cannot be sent is said in words, never left out in silence. */
 function mcpSuccess(session: Session, result: ToolMessage): Decoded<typeof McpSuccess> {
   const content: NonNullable<Decoded<typeof McpSuccess>["content"]> = [];
+  let imageRoom = IMAGES;
   for (const part of result.content) {
     if (part.type === "text") {
       content.push({ text: { text: part.text } });
       continue;
     }
     const decoded = decodeImage(part);
-    if (decoded.ok) content.push({ image: decoded.image });
-    else {
-      note(session, "image_omitted", decoded.note);
-      content.push({ text: { text: decoded.note } });
+    const size = decoded.ok ? decoded.image.data.length : 0;
+    if (decoded.ok && size <= imageRoom) {
+      content.push({ image: decoded.image });
+      imageRoom -= size;
+      continue;
     }
+    const words = decoded.ok ? imageNote("the images of this result are too large together") : decoded.note;
+    note(session, "image_omitted", words);
+    content.push({ text: { text: words } });
   }
   let room: number = LIMITS.toolResult;
   for (const item of content) {
@@ -86,8 +92,8 @@ function mcpSuccess(session: Session, result: ToolMessage): Decoded<typeof McpSu
     const capped = capText(item.text.text ?? "", room);
     if (capped !== item.text.text) note(session, "result_truncated", `A result of ${result.toolName} was cut to ${LIMITS.toolResult} bytes.`);
     item.text = { text: capped };
-    room = Math.max(0, room - capped.length);
+    room = Math.max(0, room - utf8Size(capped));
   }
   if (!content.some((item) => item.text)) content.unshift({ text: { text: content.length > 0 ? "(image)" : "" } });
-  return { content, isError: result.isError ?? false };
+  return { content, ...(result.isError === true && { isError: true }) };
 }

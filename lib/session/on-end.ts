@@ -1,5 +1,5 @@
 /** How a Run's stream ends (DESIGN D2, D8–D11). */
-import { decodeEndStream, type ConnectCode } from "../../wire/index.ts";
+import { connectCode, decodeEndStream, type ConnectCode } from "../../wire/index.ts";
 import { connectFailure, endedEarly, endsWell, isConnectionFailure, transportFailure, type TransportEnd } from "./failures.ts";
 import { circumstances, complete, fail, reconnect, recover } from "./finish.ts";
 import type { Session } from "./session.ts";
@@ -15,6 +15,7 @@ export function onEndStream(session: Session, payload: Uint8Array): void {
 
 export function onClosed(session: Session, end: TransportEnd): void {
   if (session.phase === "draining" && endsWell(end)) complete(session);
+  else if (end.type === "trailer" && end.status !== "0") onConnectError(session, { code: connectCode(end.status), message: end.message });
   else if (!session.heard && !session.reconnected && isConnectionFailure(end)) {
     session.reconnected = true;
     reconnect(session);
@@ -27,6 +28,6 @@ const STALE: Partial<Record<ConnectCode, "always" | "named">> = { not_found: "al
 function onConnectError(session: Session, error: { code: ConnectCode; message: string }): void {
   const stale = STALE[error.code];
   const named = /conversation/i.test(error.message) || error.message.includes(session.conversationId);
-  if (session.phase !== "draining" && (stale === "always" || (stale === "named" && named)) && recover(session, error.code)) return;
+  if ((stale === "always" || (stale === "named" && named)) && recover(session, error.code)) return;
   fail(session, connectFailure(error, circumstances(session)));
 }

@@ -8,10 +8,10 @@ import { mcpState, requestContext, SERVER } from "./context.ts";
 import { fail } from "./finish.ts";
 import { commandTool, redirect } from "./native/redirect.ts";
 import { findTool, rankByName } from "./native/tools.ts";
-import { translate, type Translation } from "./native/translate.ts";
+import { translate } from "./native/translate.ts";
 import { say, settleBurst, work } from "./on-update.ts";
 import { answerExec, type ClientMessage } from "./reply.ts";
-import { arm, liveTools, note, type Session } from "./session.ts";
+import { arm, liveTools, note, type PendingCall, type Session } from "./session.ts";
 
 type Exec = Decoded<typeof ExecServerMessage>;
 
@@ -31,7 +31,7 @@ export function onExec(session: Session, exec: Exec, bytes: Uint8Array): void {
       answer(session, exec, { requestContextResult: { success: { requestContext: requestContext(liveTools(session), session.workspaceUri, session.settings.mcpMeta) } } });
       return;
     case "lift":
-      liftMcp(session, exec, row, args as Decoded<typeof McpArgs>);
+      liftMcp(session, exec, row, args as Decoded<typeof McpArgs>, bytes);
       return;
     case "ack":
       if (asksMcpState(bytes, [SERVER])) answer(session, exec, { startGrindPlanningResult: mcpState(liveTools(session)) });
@@ -44,7 +44,7 @@ export function onExec(session: Session, exec: Exec, bytes: Uint8Array): void {
     case "status":
     case "allowlisted":
     case undefined:
-      onNative(session, exec, row, args);
+      onNative(session, exec, row, args, bytes);
       return;
     default:
       row satisfies never;
@@ -52,16 +52,16 @@ export function onExec(session: Session, exec: Exec, bytes: Uint8Array): void {
 }
 
 /** A native exec becomes a call of a capable tool, or is refused with words that lead to one. */
-function onNative(session: Session, exec: Exec, row: ExecRow | undefined, args: object): void {
+function onNative(session: Session, exec: Exec, row: ExecRow | undefined, args: object, bytes: Uint8Array): void {
   const tools = liveTools(session);
-  const translation = row?.translated && session.phase !== "draining" ? translate(row, args, tools, session.workspaceUri) : undefined;
+  const translation = row?.translated && session.phase !== "draining" ? translate(row, kept(args), tools, session.workspaceUri) : undefined;
   if (translation !== undefined) {
     const raw = (args as { toolCallId?: string }).toolCallId ?? "";
-    lift(session, exec, raw, translation.tool, translation.arguments, translation);
+    lift(session, exec, bytes.length, { rawCallId: raw, tool: translation.tool, arguments: translation.arguments, translation });
   } else if (miss(session)) answerExec(session, exec.id ?? 0, [refuse(row, exec, args, redirect(row, args, tools, session.misses))]);
 }
 
-function liftMcp(session: Session, exec: Exec, row: ExecRow, args: Decoded<typeof McpArgs>): void {
+function liftMcp(session: Session, exec: Exec, row: ExecRow, args: Decoded<typeof McpArgs>, bytes: Uint8Array): void {
   const id = exec.id ?? 0;
   if (session.phase === "draining") {
     answerExec(session, id, [refuse(row, exec, args, "The turn is over. No operation was performed.")]);
@@ -82,7 +82,7 @@ function liftMcp(session: Session, exec: Exec, row: ExecRow, args: Decoded<typeo
     if (miss(session)) answerExec(session, id, [refuse(row, exec, args, `The arguments cannot be read (${error.message}). No operation was performed. Call ${wanted} again with valid JSON arguments.`)]);
     return;
   }
-  lift(session, exec, args.toolCallId ?? "", tool.name, values, undefined);
+  lift(session, exec, bytes.length, { rawCallId: args.toolCallId ?? "", tool: tool.name, arguments: values, translation: undefined });
 }
 
 function decodeArguments(args: ReadonlyMap<string, Uint8Array>): Record<string, Json> {
@@ -92,20 +92,36 @@ function decodeArguments(args: ReadonlyMap<string, Uint8Array>): Record<string, 
   return values;
 }
 
-function lift(session: Session, exec: Exec, rawCallId: string, tool: string, values: Record<string, unknown>, translation: Translation | undefined): void {
-  const id = exec.id ?? 0;
-  const taken = [...session.pending.values()].some((call) => call.rawCallId === rawCallId);
-  const callId = session.cleanCallId(rawCallId === "" || taken ? `${rawCallId}exec-${id}` : rawCallId);
-  session.pending.set(id, { id, execId: exec.execId, callId, rawCallId, tool, arguments: values, translation, delivered: false });
+/** Arguments that outlive their frame: bytes are copied, what no table names is left out. */
+function kept(args: object): object {
+  const known = Object.entries(args).filter(([name]) => name !== "unknown");
+  return Object.fromEntries(known.map(([name, value]) => [name, value instanceof Uint8Array ? value.slice() : value]));
+}
+
+/** @param size bytes of the request, for the count of what a parked Run holds */
+function lift(session: Session, { id = 0, execId }: Exec, size: number, call: Pick<PendingCall, "rawCallId" | "tool" | "arguments" | "translation">): void {
+  const callId = newCallId(session, call.rawCallId, id);
+  session.pending.set(id, { id, execId, callId, ...call, delivered: false });
   session.misses = 0;
   session.lifted += 1;
   if (!session.armed.has("execHeartbeat")) arm(session, "execHeartbeat", LIMITS.execHeartbeat);
-  say(session, { type: "tool_call", id: callId, name: tool, arguments: values });
+  if (session.phase === "parked") session.heldSize += size;
+  say(session, { type: "tool_call", id: callId, name: call.tool, arguments: call.arguments });
   settleBurst(session);
+}
+
+/** The call's own id where the host has not seen it, else one made of it and the exec's. */
+function newCallId({ callIds, cleanCallId }: Session, raw: string, id: number): string {
+  let callId = raw === "" ? "" : cleanCallId(raw);
+  for (let wanted = `${raw}exec-${id}`; callId === "" || callIds.has(callId); wanted += "-") callId = cleanCallId(wanted);
+  callIds.add(callId);
+  return callId;
 }
 
 /** Counts a request that became no tool call. False where that was one too many: then the Run has failed (PROTOCOL §5). */
 function miss(session: Session): boolean {
+  // The turn is over, and what still comes is no loop.
+  if (session.phase === "draining") return true;
   session.misses += 1;
   if (session.misses < LIMITS.missBudget) return true;
   const tool = commandTool(liveTools(session));

@@ -3,7 +3,7 @@
  * (PROTOCOL §2.1, §3, §10).
  */
 import { LIMITS as WIRE } from "../../wire/index.ts";
-import { ConversationStateStructure, encodeRunRequest, overlayCheckpoint, SelectedContextBlob, type RawRunRequest } from "../agent/index.ts";
+import { ConversationStateStructure, encodeRunRequest, LIMITS, overlayCheckpoint, SelectedContextBlob, type RawRunRequest } from "../agent/index.ts";
 import { Blobs } from "./blobs.ts";
 import { requestContext, toolDefinitions } from "./context.ts";
 import { CursorError } from "./errors.ts";
@@ -13,7 +13,7 @@ import { policyText } from "./native/policy.ts";
 import { checkTools } from "./native/tools.ts";
 import { historyBlobs, rulesBlob, userText } from "./prompt.ts";
 import { arm, note, type Session, type Settings } from "./session.ts";
-import type { Diagnostic, Handle, TurnRequest } from "./turn.ts";
+import type { Diagnostic, Handle, Message, TurnRequest } from "./turn.ts";
 
 /** The name that the service knows this client by (PROTOCOL §3). */
 export const CLIENT_NAME = "pi";
@@ -21,6 +21,8 @@ export const CLIENT_NAME = "pi";
 const AGENT_MODE = 1;
 /** Sent where a turn goes on from tool results alone, because the Run that asked for them is gone. */
 const CONTINUE = "Continue from the tool results above.";
+const ROLES: ReadonlySet<unknown> = new Set<Message["role"]>(["user", "assistant", "tool"]);
+const MIB = 1024 * 1024;
 
 /** What a Run is opened with. */
 export interface Opener {
@@ -37,12 +39,8 @@ export interface Opener {
  * @throws CursorError `local` where the request itself is wrong; nothing has been asked of the driver then
  */
 export function open({ request, workspaceUri, handle, settings }: Opener): Session {
-  const wrong = checkRequest(request);
-  if (wrong !== undefined) throw local("invalid_request", wrong, "Correct the request.");
-  const badTool = checkTools(request.tools);
-  if (badTool !== undefined) throw local("invalid_tool", badTool, "Rename the tool or declare it once.");
-  const { history } = split(request.messages);
-  const completed = fingerprint(history);
+  checkLeg(request);
+  const { history, users } = split(request.messages);
   const session: Session = {
     settings,
     workspaceUri,
@@ -56,6 +54,7 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
     checkpoint: undefined,
     handle: undefined,
     pending: new Map(),
+    callIds: new Set(request.messages.flatMap(callIdsOf)),
     cleanCallId: idCleaner(),
     misses: 0,
     lifted: 0,
@@ -71,16 +70,15 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
     spoke: false,
     heard: false,
     reconnected: false,
-    rebuilt: false,
     drift: new Map(),
     armed: new Set(),
     out: [],
   };
-  if (handle !== undefined) {
-    if (handle.fingerprint === completed && resume(session, handle)) session.opening = "resume";
-    else session.out.push({ type: "drop" });
-  }
-  session.opener = runRequest(session);
+  // A turn that goes on from tool results is not complete, so no handle covers it.
+  const fits = handle !== undefined && users.length > 0 && handle.fingerprint === fingerprint(history);
+  if (fits) resume(session, handle);
+  else session.opener = runRequest(session);
+  if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
   arm(session, "first", settings.clocks.first);
   session.out.push({ type: "connect" });
   return session;
@@ -92,7 +90,6 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
  */
 export function rebuild(session: Session): void {
   session.opening = "rebuild";
-  session.rebuilt = true;
   session.handle = undefined;
   session.checkpoint = undefined;
   session.conversationId = session.settings.uuid();
@@ -100,22 +97,40 @@ export function rebuild(session: Session): void {
   session.opener = runRequest(session);
 }
 
-function resume(session: Session, handle: Handle): boolean {
-  if (!session.blobs.restore(handle.blobs)) {
-    session.blobs = new Blobs();
-    return false;
-  }
+/** Takes the handle up; rebuilds where that makes no request: a checkpoint that cannot be read, or no room beside its blobs. */
+function resume(session: Session, handle: Handle): void {
+  session.opening = "resume";
   session.handle = handle;
   session.conversationId = handle.conversationId;
-  return true;
+  try {
+    if (!session.blobs.restore(handle.blobs)) throw tooLarge("The handle's blobs do not fit the blob store.");
+    session.opener = runRequest(session);
+  } catch (error) {
+    note(session, "unusable_handle", `The remote conversation cannot be resumed (${(error as Error).message}): the turn starts again from the transcript.`);
+    rebuild(session);
+  }
 }
 
-function checkRequest(request: TurnRequest): string | undefined {
+/** @throws CursorError `local` where the request cannot be answered, or its tools cannot be declared (DESIGN D18) */
+export function checkLeg(request: TurnRequest): void {
+  const wrong = checkRequest(request);
+  if (wrong !== undefined) throw local("invalid_request", wrong, "Correct the request.");
+  const badTool = checkTools(request.tools);
+  if (badTool !== undefined) throw local("invalid_tool", badTool, "Rename the tool or declare it once.");
+}
+
+/** What makes a request none that can be answered, in words; undefined where nothing does. */
+export function checkRequest(request: TurnRequest): string | undefined {
   if (typeof request.model?.id !== "string" || request.model.id === "") return "The request names no model.";
   if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
   if (!Array.isArray(request.tools)) return "The request's tools are no list.";
+  if (!request.messages.every((message) => ROLES.has(message?.role))) return "A message is neither the user's, the assistant's nor a tool's.";
   if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
   return undefined;
+}
+
+function callIdsOf(message: Message): string[] {
+  return message.role === "assistant" ? message.content.filter((part) => part.type === "tool_call").map(({ id }) => id) : [];
 }
 
 /** The bytes of the run request. Everything it refers to is in the blob store afterwards. */
@@ -153,13 +168,14 @@ function runRequest(session: Session): Uint8Array {
         ...(settings.mcpMeta && { requestContext: requestContext(request.tools, workspaceUri, true) }),
       },
     },
-    ...(sendTools && request.tools.length > 0 && { mcpTools: { mcpTools: toolDefinitions(request.tools) } }),
+    // None at all is said too, where the service knows of some.
+    ...(sendTools && (request.tools.length > 0 || session.opening === "resume") && { mcpTools: { mcpTools: toolDefinitions(request.tools) } }),
     conversationId: session.conversationId,
     requestedModel: { modelId: request.model.id, ...(request.model.maxMode && { maxMode: true }), ...(parameters.length > 0 && { parameters }) },
     clientSupportsInlineImages: true,
   };
   const payload = encodeRunRequest(raw);
-  if (payload.length > WIRE.envelope) throw tooLarge(`The request takes ${payload.length} bytes.`);
+  if (payload.length > WIRE.envelope) throw tooLarge(`The request takes more than ${WIRE.envelope / MIB} MiB.`);
   return payload;
 }
 
@@ -170,7 +186,7 @@ function rulesText(request: TurnRequest): string {
 
 function store(session: Session, content: Uint8Array): Uint8Array {
   const id = session.blobs.add(content);
-  if (id === undefined) throw tooLarge("The prompt does not fit the blob store of 64 MiB.");
+  if (id === undefined) throw tooLarge(`The prompt does not fit the blob store of ${LIMITS.blobStore / MIB} MiB.`);
   return id;
 }
 

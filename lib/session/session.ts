@@ -8,7 +8,7 @@ import type { Translation } from "./native/translate.ts";
 import type { Clocks, Timer } from "./timers.ts";
 import type { Diagnostic, Handle, Tool, TurnEvent, TurnRequest } from "./turn.ts";
 
-/** Where a Run is. `transitions.ts` says what may happen in each. */
+/** Where a Run is. TRANSITIONS in step.ts says what may happen in each. */
 export type Phase = "connecting" | "running" | "parked" | "draining" | "over";
 
 /** How the conversation was opened on the service (PROTOCOL §0, §10). */
@@ -67,13 +67,15 @@ export interface Session {
   handle: Handle | undefined;
   /** Calls by exec id, in order of arrival. */
   readonly pending: Map<number, PendingCall>;
+  /** The ids of calls that the host has seen, in its transcript or from this Run: none is given twice (DESIGN D17). */
+  readonly callIds: Set<string>;
   readonly cleanCallId: (raw: string) => string;
   /** Requests in a row that did not become a call of a host's tool (PROTOCOL §5). */
   misses: number;
   /** Calls lifted since the leg, or the last burst, began; `announced`: how many the generation will make (DESIGN D14). */
   lifted: number;
   announced: number;
-  /** What arrived while parked, for the next leg (DESIGN D5), and its size in UTF-16 units. */
+  /** What arrived while parked, for the next leg (DESIGN D5), and its size: UTF-16 units of text, bytes of calls. */
   held: TurnEvent[];
   heldSize: number;
   /** Output tokens counted while parked. */
@@ -85,13 +87,11 @@ export interface Session {
   input: number;
   /** Whether the turn has said or done anything at all (DESIGN D7). */
   productive: boolean;
-  /** Whether this leg has delivered text, after which a stale conversation is an error (DESIGN D9). */
+  /** Whether this leg has delivered a text or a call, after which a stale conversation is an error (DESIGN D9). */
   spoke: boolean;
   /** Whether a server frame came on this connection, and whether one has been tried again (DESIGN D10). */
   heard: boolean;
   reconnected: boolean;
-  /** Rebuilt once already in this leg (DESIGN D9). */
-  rebuilt: boolean;
   /** Fields that no table names, by number and wire type, with how often they came. */
   readonly drift: Map<string, number>;
   /** The clocks that run. */
