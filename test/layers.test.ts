@@ -13,7 +13,7 @@ interface Layer {
   readonly pure?: true;
 }
 
-const DRIVER_NODE = ["http2", "fs", "fs/promises", "path", "os", "url", "crypto", "net", "tls", "stream", "buffer"];
+const DRIVER_NODE = ["http2", "fs", "fs/promises", "path", "os", "url", "crypto", "net", "tls", "stream", "buffer", "timers/promises"];
 
 /** The folders from the bottom up. */
 const LAYERS: Readonly<Record<string, Layer>> = {
@@ -21,8 +21,8 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   "lib/agent": { folders: ["wire"], node: [], only: { "lib/agent/blob-id.ts": ["crypto"] }, pure: true },
   "lib/session": { folders: ["wire", "lib/agent"], node: [], pure: true },
   "lib/driver": { folders: ["wire", "lib/agent", "lib/session"], node: DRIVER_NODE },
-  "lib/loopback": { folders: ["wire", "lib/agent", "lib/session", "lib/driver"], node: DRIVER_NODE },
-  "lib/account": { folders: ["wire", "lib/agent", "lib/driver"], node: DRIVER_NODE },
+  "lib/account": { folders: ["wire", "lib/agent", "lib/session", "lib/driver"], node: DRIVER_NODE },
+  "lib/loopback": { folders: ["wire", "lib/agent", "lib/session", "lib/driver", "lib/account"], node: DRIVER_NODE },
   "lib/pi": { folders: ["wire", "lib/agent", "lib/session", "lib/driver", "lib/account", "lib"], node: ["path", "os", "url"] },
   "lib/cli": {
     folders: ["wire", "lib/agent", "lib/session", "lib/driver", "lib/loopback", "lib/account", "lib/pi", "lib"],
