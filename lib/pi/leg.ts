@@ -1,0 +1,91 @@
+/** One of Pi's calls, from its arguments to the end of its stream. Nothing here throws into Pi (SCENARIOS H13). */
+import type { Environment } from "../driver/config.ts";
+import { aborted, CursorError } from "../session/errors.ts";
+import type { TurnRequest } from "../session/turn.ts";
+import { Answer } from "./answer.ts";
+import { tokenOf } from "./credentials.ts";
+import { failureOf } from "./failure.ts";
+import type { ModelTable } from "./models.ts";
+import type { PiContext, PiModel, PiStream, PiStreamOptions } from "./pi.ts";
+import { readRequest } from "./request.ts";
+import type { Sessions } from "./sessions.ts";
+import { EventStream } from "./stream.ts";
+
+/** What a call needs of the extension. */
+export interface LegWorld {
+  readonly models: ModelTable;
+  readonly sessions: Sessions;
+  readonly env: Environment;
+  /** Whether Pi has tools switched on. */
+  hasTools(): boolean;
+}
+
+/** Pi's `streamSimple`: returns at once, and produces whether or not anybody reads. */
+export function streamSimple(world: LegWorld, model: PiModel, context: PiContext, options: PiStreamOptions = {}): PiStream {
+  const stream = new EventStream();
+  const answer = new Answer(stream, model, Date.now());
+  run(world, model, context, options, answer).catch((error: unknown) => answer.fail(failureOf(error)));
+  return stream;
+}
+
+async function run(world: LegWorld, model: PiModel, context: PiContext, options: PiStreamOptions, answer: Answer): Promise<void> {
+  const { signal } = options;
+  if (signal?.aborted) throw aborted();
+  const env = options.env === undefined ? world.env : { ...world.env, ...options.env };
+  const read = readRequest(model, context, options, world.models, world.sessions);
+  checkNothingLost(world, options, read);
+  const request = await sooner(payload(read, model, options), signal);
+  const token = tokenOf(options.apiKey, env);
+  const slot = world.sessions.slot(request, env);
+  slot.token = token;
+  slot.resume(request.model.id);
+  const calls: string[] = [];
+  let answered = false;
+  try {
+    for await (const event of slot.provider.stream(request, signal && { signal })) {
+      if (!answered) {
+        answered = true;
+        await sooner(options.onResponse?.({ status: 200, headers: { "content-type": "application/connect+proto" } }, model), signal);
+      }
+      await sooner(options.onProviderStreamEvent?.(event, model), signal);
+      if (event.type === "tool_call") calls.push(event.id);
+      if (event.type === "reset") calls.length = 0;
+      if (event.type === "done") world.sessions.ended(slot, request.model.id, calls, signal);
+      answer.take(event);
+    }
+  } catch (error) {
+    world.sessions.ended(slot, request.model.id, [], signal);
+    throw error;
+  }
+}
+
+/** Lets a hook see and replace the request; the session stays what it is, or a hook could mix two. */
+async function payload(request: TurnRequest, model: PiModel, { onPayload }: PiStreamOptions): Promise<TurnRequest> {
+  const replaced = await onPayload?.(request, model);
+  if (replaced === undefined || replaced === request) return request;
+  if (typeof replaced !== "object" || replaced === null) throw new CursorError({ kind: "local", code: "invalid_payload", message: "An extension replaced the request with what is none.", nextStep: "Look for a before_provider_request handler that does not know this provider." });
+  const { sessionId: _, ...rest } = replaced as TurnRequest;
+  return { ...rest, ...(request.sessionId !== undefined && { sessionId: request.sessionId }) };
+}
+
+/** A context whose shape is not understood would look like one without prompt and tools: say so loudly (SCENARIOS E3). */
+function checkNothingLost(world: LegWorld, { sessionId }: PiStreamOptions, { systemPrompt, tools }: TurnRequest): void {
+  if (systemPrompt !== undefined || tools.length > 0 || !world.sessions.has(sessionId) || !world.hasTools()) return;
+  throw new CursorError({ kind: "local", code: "context_not_understood", message: "Pi's context holds neither a system prompt nor tools, although Pi has tools.", nextStep: "Update cursor-wire: this Pi gives them in a way that it does not know." });
+}
+
+/** What a hook answers, or the abort, whichever comes first. */
+async function sooner<T>(work: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!(work instanceof Promise) || signal === undefined) return work;
+  let onAbort: (() => void) | undefined;
+  const stop = new Promise<never>((_, reject) => {
+    onAbort = () => reject(aborted());
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([work, stop]);
+  } finally {
+    signal.removeEventListener("abort", onAbort!);
+  }
+}

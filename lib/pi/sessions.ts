@@ -1,0 +1,143 @@
+/** The providers behind Pi's sessions: one each, so that a session's token, environment and parked Run are its own. */
+import { createProvider, type Provider } from "../index.ts";
+import type { Environment } from "../driver/config.ts";
+import type { Diagnostic, TurnRequest } from "../session/turn.ts";
+
+/** One session's provider, or that of a call without a session. */
+export class Slot {
+  readonly provider: Provider;
+  readonly sessionId: string | undefined;
+  /** What the next Run logs in with; set before each leg. */
+  token = "";
+  /** The model whose Run is parked, and what stops waiting for it. */
+  #parked: { slug: string; calls: readonly string[]; since: number; forget: () => void } | undefined;
+
+  constructor(sessionId: string | undefined, env: Environment, onDiagnostic: (diagnostic: Diagnostic) => void) {
+    this.sessionId = sessionId;
+    this.provider = createProvider({ accessToken: () => this.token, env, onDiagnostic });
+  }
+
+  /** The calls of the parked Run and when they were parked, in ms since 1970. */
+  get parked(): { calls: readonly string[]; since: number } | undefined {
+    return this.#parked;
+  }
+
+  /**
+   * A leg has ended with calls: its Run waits for their results. Pi aborts a tool by the same signal and, in 1.x, never
+   * comes back then, so the signal goes on to count until the next leg.
+   */
+  park(slug: string, calls: readonly string[], signal: AbortSignal | undefined): void {
+    const onAbort = () => this.end();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#parked = { slug, calls, since: Date.now(), forget: () => signal?.removeEventListener("abort", onAbort) };
+    if (signal?.aborted) this.end();
+  }
+
+  /** A leg begins. A Run that is parked for another model is of no use to it (SCENARIOS H10). */
+  resume(slug: string): void {
+    if (this.#parked !== undefined && this.#parked.slug !== slug) this.end();
+    this.#forget();
+  }
+
+  /** Ends the parked Run, if there is one. */
+  end(): void {
+    this.#forget();
+    if (this.sessionId === undefined) void this.close();
+    else this.provider.end(this.sessionId);
+  }
+
+  /** Ends everything. */
+  async close(): Promise<void> {
+    this.#forget();
+    await this.provider.close();
+  }
+
+  #forget(): void {
+    this.#parked?.forget();
+    this.#parked = undefined;
+  }
+}
+
+/** All slots, and what is known of Pi's sessions. */
+export class Sessions {
+  readonly #slots = new Map<string, Slot>();
+  /** Slots of calls without a session that wait for results, by tool call id. */
+  readonly #oneOffs = new Map<string, Slot>();
+  /** The working folder of each session that has started. */
+  readonly #folders = new Map<string, string | undefined>();
+  /** The last diagnostics, for the status. */
+  readonly diagnostics: Diagnostic[] = [];
+
+  /** A session has started in a folder. */
+  started(sessionId: string, folder: string | undefined): void {
+    this.#folders.set(sessionId, folder);
+  }
+
+  /** Whether any session has started and is not over. */
+  get any(): boolean {
+    return this.#folders.size > 0;
+  }
+
+  /** Whether this session has started. */
+  has(sessionId: string | undefined): boolean {
+    return sessionId !== undefined && this.#folders.has(sessionId);
+  }
+
+  /** The folder that a session works in; for calls without one the folder of the session that started last. */
+  folderOf(sessionId: string | undefined): string | undefined {
+    return (sessionId === undefined ? undefined : this.#folders.get(sessionId)) ?? [...this.#folders.values()].at(-1);
+  }
+
+  /** The slot for a request: its session's; without a session, that of the one-off whose calls it answers, or a new one. */
+  slot(request: TurnRequest, env: Environment): Slot {
+    const { sessionId } = request;
+    if (sessionId === undefined) return this.#oneOff(request) ?? this.#make(undefined, env);
+    const slot = this.#slots.get(sessionId) ?? this.#make(sessionId, env);
+    this.#slots.set(sessionId, slot);
+    return slot;
+  }
+
+  /** The slot of a session, if it has one. */
+  find(sessionId: string): Slot | undefined {
+    return this.#slots.get(sessionId);
+  }
+
+  /** A leg has ended: parked where it has calls, else over; a slot without a session lives only while parked. */
+  ended(slot: Slot, slug: string, calls: readonly string[], signal: AbortSignal | undefined): void {
+    if (calls.length > 0) slot.park(slug, calls, signal);
+    if (slot.sessionId !== undefined) return;
+    if (slot.parked === undefined) void slot.close();
+    else for (const call of calls) this.#oneOffs.set(call, slot);
+  }
+
+  /** Ends one session. */
+  async stopped(sessionId: string): Promise<void> {
+    const slot = this.#slots.get(sessionId);
+    this.#slots.delete(sessionId);
+    this.#folders.delete(sessionId);
+    await slot?.close();
+  }
+
+  /** Ends all sessions. */
+  async close(): Promise<void> {
+    const slots = [...this.#slots.values(), ...this.#oneOffs.values()];
+    this.#slots.clear();
+    this.#oneOffs.clear();
+    this.#folders.clear();
+    await Promise.all(slots.map((slot) => slot.close()));
+  }
+
+  #oneOff({ messages }: TurnRequest): Slot | undefined {
+    const ids = messages.flatMap((message) => (message.role === "tool" ? message.toolCallId : []));
+    const slot = ids.map((id) => this.#oneOffs.get(id)).find((found) => found !== undefined);
+    for (const id of slot?.parked?.calls ?? []) this.#oneOffs.delete(id);
+    return slot;
+  }
+
+  #make(sessionId: string | undefined, env: Environment): Slot {
+    return new Slot(sessionId, env, (diagnostic) => {
+      this.diagnostics.push(diagnostic);
+      if (this.diagnostics.length > 5) this.diagnostics.shift();
+    });
+  }
+}
