@@ -59,7 +59,8 @@ export function decodeEndStream(payload: Uint8Array): EndStream {
   if (error === undefined || error === null) return { metadata };
   if (!isObject(error)) throw new WireError("end_stream", 0, "error");
   const message = typeof error["message"] === "string" ? error["message"] : "";
-  return { error: { code: connectCode(error["code"]), message }, metadata };
+  const code = CONNECT_CODES.find((known) => known === error["code"]) ?? "unknown";
+  return { error: { code, message }, metadata };
 }
 
 /** The payload of an end-stream envelope. */

@@ -2,8 +2,10 @@
  * Connect envelopes: one byte of flags, four of length (big-endian), the payload. A stream ends with an envelope that
  * carries {@link FLAG}.endStream.
  */
-import { WireError, type WireErrorCode } from "./errors.ts";
+import { WireError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
+import { uninitialized } from "./native.ts";
+import { plain } from "./reader.ts";
 
 /** The flag bits that Connect defines. The other six are reserved. */
 export const FLAG = { compressed: 1, endStream: 2 } as const;
@@ -25,9 +27,13 @@ export interface EnvelopeLimits {
   compressed?: boolean;
 }
 
-/** The bytes of one envelope. */
+/**
+ * The bytes of one envelope.
+ * @throws RangeError where the payload is longer than four bytes can say
+ */
 export function encodeEnvelope(flags: number, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const { length } = payload;
+  if (length > 0xffff_ffff) throw new RangeError(`an envelope holds no ${length} bytes`);
   const bytes = new Uint8Array(HEADER_LENGTH + length);
   bytes[0] = flags;
   bytes[1] = length >>> 24;
@@ -48,9 +54,11 @@ export class EnvelopeReader {
   readonly #compressed: boolean;
   readonly #header = new Uint8Array(HEADER_LENGTH);
   #headerLength = 0;
+  /** The payload behind a whole {@link #header}, while it has not arrived whole. */
   #payload: Uint8Array | undefined;
   #filled = 0;
   #ended = false;
+  /** Bytes of the stream before the current chunk. */
   #offset = 0;
   #failure: WireError | undefined;
 
@@ -77,55 +85,18 @@ export class EnvelopeReader {
    */
   push(chunk: Uint8Array): Envelope[] {
     if (this.#failure) throw this.#failure;
+    chunk = plain(chunk);
     const envelopes: Envelope[] = [];
-    // Views of a subclass such as Buffer cost half as much again.
-    if (chunk.constructor !== Uint8Array) chunk = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
-    let at = 0;
-    while (at < chunk.length) {
-      if (this.#ended) return this.#fail("envelope_after_end", at, envelopes);
-      if (this.#payload === undefined) {
-        let header = chunk;
-        let start = at;
-        if (this.#headerLength > 0 || chunk.length - at < HEADER_LENGTH) {
-          while (this.#headerLength < HEADER_LENGTH && at < chunk.length) this.#header[this.#headerLength++] = chunk[at++]!;
-          const code = this.#refusal(this.#header[0]!);
-          if (code) return this.#fail(code, at - this.#headerLength, envelopes);
-          if (this.#headerLength < HEADER_LENGTH) break;
-          header = this.#header;
-          start = 0;
-        } else at += HEADER_LENGTH;
-        const flags = header[start]!;
-        if (flags !== 0) {
-          const code = this.#refusal(flags);
-          if (code) return this.#fail(code, at - HEADER_LENGTH, envelopes);
-        }
-        const length = ((header[start + 1]! << 24) | (header[start + 2]! << 16) | (header[start + 3]! << 8) | header[start + 4]!) >>> 0;
-        if (length > this.#limit) return this.#fail("envelope_length", at - HEADER_LENGTH, envelopes, `${length} bytes declared, ${this.#limit} allowed`);
-        if (chunk.length - at >= length) {
-          envelopes.push({ flags, payload: chunk.subarray(at, at + length) });
-          at += length;
-          if (header === this.#header) this.#headerLength = 0;
-          if (flags !== 0) this.#ended = (flags & FLAG.endStream) !== 0;
-          continue;
-        }
-        this.#header[0] = flags;
-        this.#headerLength = HEADER_LENGTH;
-        this.#payload = new Uint8Array(length);
-        this.#filled = 0;
+    try {
+      let at = 0;
+      while (at < chunk.length) {
+        if (this.#headerLength === 0) at = this.#whole(chunk, at, envelopes);
+        if (at < chunk.length) at = this.#part(chunk, at, envelopes);
       }
-      const payload = this.#payload;
-      const count = Math.min(payload.length - this.#filled, chunk.length - at);
-      if (count < 16) for (let index = 0; index < count; index++) payload[this.#filled + index] = chunk[at + index]!;
-      else payload.set(count === chunk.length ? chunk : chunk.subarray(at, at + count), this.#filled);
-      at += count;
-      this.#filled += count;
-      if (this.#filled === payload.length) {
-        const flags = this.#header[0]!;
-        envelopes.push({ flags, payload });
-        this.#payload = undefined;
-        this.#headerLength = this.#filled = 0;
-        this.#ended = (flags & FLAG.endStream) !== 0;
-      }
+    } catch (error) {
+      this.#failure = error as WireError;
+      this.#payload = undefined;
+      if (envelopes.length === 0) throw error;
     }
     this.#offset += chunk.length;
     return envelopes;
@@ -136,20 +107,63 @@ export class EnvelopeReader {
    * @throws WireError `envelope_truncated` inside an envelope
    */
   end(): void {
+    if (this.pending > 0) this.#failure ??= new WireError("envelope_truncated", this.#offset, "", `${this.pending} bytes of it arrived`);
     if (this.#failure) throw this.#failure;
-    if (this.pending > 0) this.#fail("envelope_truncated", 0, [], `${this.pending} bytes of it arrived`);
   }
 
-  #refusal(flags: number): WireErrorCode | undefined {
-    if ((flags & ~(FLAG.compressed | FLAG.endStream)) !== 0) return "envelope_flags";
-    if ((flags & FLAG.compressed) !== 0 && !this.#compressed) return "envelope_compressed";
-    return undefined;
+  /** Takes the envelopes that lie whole in the chunk. Returns where the first one starts that does not. */
+  #whole(chunk: Uint8Array, at: number, envelopes: Envelope[]): number {
+    while (at + HEADER_LENGTH <= chunk.length) {
+      const flags = chunk[at]!;
+      if (flags !== 0 || this.#ended) this.#checkFlags(flags, at);
+      const length = this.#lengthAt(chunk, at + 1, at);
+      const start = at + HEADER_LENGTH;
+      const end = start + length;
+      if (end > chunk.length) break;
+      envelopes.push({ flags, payload: chunk.subarray(start, end) });
+      if (flags !== 0) this.#ended = (flags & FLAG.endStream) !== 0;
+      at = end;
+    }
+    return at;
   }
 
-  #fail(code: WireErrorCode, at: number, envelopes: Envelope[], detail = ""): Envelope[] {
-    this.#failure = new WireError(code, this.#offset + at, "", detail);
-    this.#payload = undefined;
-    if (envelopes.length === 0) throw this.#failure;
-    return envelopes;
+  /** Takes bytes of one envelope that spans chunks. Returns where they end. */
+  #part(chunk: Uint8Array, at: number, envelopes: Envelope[]): number {
+    const header = this.#header;
+    if (this.#payload === undefined) {
+      const start = at - this.#headerLength;
+      while (this.#headerLength < HEADER_LENGTH && at < chunk.length) header[this.#headerLength++] = chunk[at++]!;
+      this.#checkFlags(header[0]!, start);
+      if (this.#headerLength < HEADER_LENGTH) return at;
+      this.#payload = uninitialized(this.#lengthAt(header, 1, start));
+    }
+    const payload = this.#payload;
+    const count = Math.min(payload.length - this.#filled, chunk.length - at);
+    if (count < 16) for (let index = 0; index < count; index++) payload[this.#filled + index] = chunk[at + index]!;
+    else payload.set(count === chunk.length ? chunk : chunk.subarray(at, at + count), this.#filled);
+    this.#filled += count;
+    if (this.#filled === payload.length) {
+      envelopes.push({ flags: header[0]!, payload });
+      this.#ended = (header[0]! & FLAG.endStream) !== 0;
+      this.#payload = undefined;
+      this.#headerLength = this.#filled = 0;
+    }
+    return at + count;
+  }
+
+  #checkFlags(flags: number, at: number): void {
+    const code =
+      this.#ended ? "envelope_after_end"
+      : (flags & ~(FLAG.compressed | FLAG.endStream)) !== 0 ? "envelope_flags"
+      : (flags & FLAG.compressed) !== 0 && !this.#compressed ? "envelope_compressed"
+      : undefined;
+    if (code) throw new WireError(code, this.#offset + at);
+  }
+
+  /** The length of the envelope that starts at `at`, read at `index` of `header`. */
+  #lengthAt(header: Uint8Array, index: number, at: number): number {
+    const length = ((header[index]! << 24) | (header[index + 1]! << 16) | (header[index + 2]! << 8) | header[index + 3]!) >>> 0;
+    if (length > this.#limit) throw new WireError("envelope_length", this.#offset + at, "", `${length} bytes declared, ${this.#limit} allowed`);
+    return length;
   }
 }

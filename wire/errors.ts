@@ -3,7 +3,7 @@
  */
 export const WIRE_ERRORS = {
   truncated: "the bytes end inside a tag, varint, fixed-width value or group",
-  varint: "a varint runs over 10 bytes",
+  varint: "a varint runs over 10 bytes or 64 bits",
   field_number: "a field number is 0 or above 2^29 - 1",
   wire_type: "a tag carries wire type 6 or 7",
   group: "an end-group tag matches no open group",
@@ -39,5 +39,10 @@ export class WireError extends Error {
     this.offset = offset;
     this.path = path;
     this.detail = detail;
+  }
+
+  /** The same error as seen from the message whose field `name` holds it. */
+  within(name: string): WireError {
+    return new WireError(this.code, this.offset, this.path === "" ? name : `${name}.${this.path}`, this.detail);
   }
 }

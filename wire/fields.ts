@@ -1,7 +1,7 @@
 /** Any protobuf bytes by wire type alone: no table needed, nothing lost. */
 import { LIMITS } from "./limits.ts";
-import { Reader, WIRE_TYPE, type WireType } from "./reader.ts";
-import { Writer } from "./writer.ts";
+import { plain, Reader, WIRE_TYPE, type WireType } from "./reader.ts";
+import { written, type Writer } from "./writer.ts";
 
 /** One field as it lies on the wire. */
 export interface WireField {
@@ -19,19 +19,21 @@ export interface WireField {
  * @throws WireError where the bytes are malformed
  */
 export function fields(bytes: Uint8Array): WireField[] {
-  return readFields(new Reader(bytes), 0, 0);
+  return readFields(new Reader(plain(bytes)), 0, 0);
 }
 
-/** The bytes of fields: those with `raw` come out exactly as they came in. */
+/**
+ * The bytes of fields: those with `raw` come out exactly as they came in.
+ * @throws TypeError at a field number or wire type that does not exist
+ * @throws RangeError where groups nest over 100 deep
+ */
 export function encodeFields(list: readonly WireField[]): Uint8Array<ArrayBuffer> {
-  const writer = new Writer();
-  for (const field of list) writeField(writer, field);
-  return writer.finish();
+  return written(writeFields, list);
 }
 
 function readFields(reader: Reader, open: number, depth: number): WireField[] {
-  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
   const opened = reader.pos;
+  if (depth > LIMITS.depth) reader.fail("depth", opened);
   const list: WireField[] = [];
   for (;;) {
     const start = reader.pos;
@@ -41,14 +43,13 @@ function readFields(reader: Reader, open: number, depth: number): WireField[] {
     }
     const tag = reader.tag();
     if (open !== 0 && tag === open + 1) return list;
-    const type = (tag & 7) as WireType;
-    const value = readValue(reader, tag, type, depth);
-    list.push({ no: tag >>> 3, type, value, raw: reader.buffer.subarray(start, reader.pos) });
+    const value = readValue(reader, tag, start, depth);
+    list.push({ no: tag >>> 3, type: (tag & 7) as WireType, value, raw: reader.buffer.subarray(start, reader.pos) });
   }
 }
 
-function readValue(reader: Reader, tag: number, type: WireType, depth: number): WireField["value"] {
-  switch (type) {
+function readValue(reader: Reader, tag: number, start: number, depth: number): WireField["value"] {
+  switch ((tag & 7) as WireType) {
     case WIRE_TYPE.varint:
       return reader.uint64();
     case WIRE_TYPE.fixed64:
@@ -60,34 +61,37 @@ function readValue(reader: Reader, tag: number, type: WireType, depth: number): 
     case WIRE_TYPE.fixed32:
       return reader.fixed32();
     case WIRE_TYPE.endGroup:
-      return reader.fail("group", reader.pos, `field ${tag >>> 3}`);
+      return reader.fail("group", start, `field ${tag >>> 3}`);
   }
 }
 
-function writeField(writer: Writer, field: WireField): void {
-  if (field.raw) {
-    writer.raw(field.raw);
-    return;
-  }
-  writer.tag(field.no * 8 + field.type);
-  switch (field.type) {
+function writeFields(writer: Writer, list: readonly WireField[], depth = 0): void {
+  if (depth > LIMITS.depth) throw new RangeError(`groups nest over ${LIMITS.depth} deep`);
+  for (const field of list)
+    if (field.raw) writer.raw(field.raw);
+    else writeField(writer, field, depth);
+}
+
+function writeField(writer: Writer, field: WireField, depth: number): void {
+  const { no, type, value } = field;
+  if (!Number.isInteger(no) || no < 1 || no > LIMITS.fieldNumber) throw new TypeError(`${no} is no field number`);
+  if (type === WIRE_TYPE.endGroup) throw new TypeError("an end-group tag is no field: give the group");
+  writer.tag(no * 8 + type);
+  switch (type) {
     case WIRE_TYPE.varint:
-      writer.uint64(BigInt(field.value as bigint));
+      writer.uint64(BigInt(value as bigint));
       return;
     case WIRE_TYPE.fixed64:
-      writer.fixed64(BigInt.asIntN(64, BigInt(field.value as bigint)));
+      writer.fixed64(BigInt(value as bigint));
       return;
     case WIRE_TYPE.length:
-      writer.bytes(field.value as Uint8Array);
+      writer.bytes(value as Uint8Array);
       return;
     case WIRE_TYPE.fixed32:
-      writer.fixed32(field.value as number);
+      writer.fixed32(value as number);
       return;
     case WIRE_TYPE.startGroup:
-      for (const inner of field.value as readonly WireField[]) writeField(writer, inner);
-      writer.tag(field.no * 8 + WIRE_TYPE.endGroup);
-      return;
-    case WIRE_TYPE.endGroup:
-      throw new TypeError("an end-group tag is no field: give the group");
+      writeFields(writer, value as readonly WireField[], depth + 1);
+      writer.tag(no * 8 + WIRE_TYPE.endGroup);
   }
 }

@@ -5,31 +5,41 @@ import type { Writer } from "./writer.ts";
 /** How one value of a kind lies on the wire. `text` is a string whose invalid UTF-8 is replaced, not refused. */
 interface ScalarKind {
   readonly type: WireType;
+  /** What proto3 means by leaving it out. */
+  readonly zero: unknown;
+  /** Whether a value is of the kind and in its range: a wrong one is refused where it is given, not on the other side. */
+  readonly is: (value: unknown) => boolean;
   readonly read: (reader: Reader) => unknown;
   readonly write: (writer: Writer, value: never) => void;
 }
 
 const { varint, length } = WIRE_TYPE;
+const signed32 = { zero: 0, is: (v: unknown) => v === ((v as number) | 0) };
+const unsigned32 = { zero: 0, is: (v: unknown) => v === (v as number) >>> 0 };
+const signed64 = { zero: 0n, is: (v: unknown) => typeof v === "bigint" && v === BigInt.asIntN(64, v) };
+const unsigned64 = { zero: 0n, is: (v: unknown) => typeof v === "bigint" && v === BigInt.asUintN(64, v) };
+const real = { zero: 0, is: (v: unknown) => typeof v === "number" };
+const characters = { zero: "", is: (v: unknown) => typeof v === "string" };
 
 /** The scalar kinds of protobuf by name, with the JavaScript value each becomes (DESIGN §3). */
 export const SCALARS = {
-  int32: { type: varint, read: (r) => r.int32(), write: (w, v: number) => w.int32(v) },
-  uint32: { type: varint, read: (r) => r.uint32(), write: (w, v: number) => w.uint32(v) },
-  sint32: { type: varint, read: (r) => r.sint32(), write: (w, v: number) => w.sint32(v) },
-  int64: { type: varint, read: (r) => r.int64(), write: (w, v: bigint) => w.uint64(v) },
-  uint64: { type: varint, read: (r) => r.uint64(), write: (w, v: bigint) => w.uint64(v) },
-  sint64: { type: varint, read: (r) => r.sint64(), write: (w, v: bigint) => w.sint64(v) },
-  safe64: { type: varint, read: (r) => r.safe64(), write: (w, v: number) => w.uint64(BigInt(v)) },
-  bool: { type: varint, read: (r) => r.bool(), write: (w, v: boolean) => w.bool(v) },
-  fixed32: { type: WIRE_TYPE.fixed32, read: (r) => r.fixed32(), write: (w, v: number) => w.fixed32(v) },
-  sfixed32: { type: WIRE_TYPE.fixed32, read: (r) => r.sfixed32(), write: (w, v: number) => w.fixed32(v) },
-  float: { type: WIRE_TYPE.fixed32, read: (r) => r.float(), write: (w, v: number) => w.float(v) },
-  fixed64: { type: WIRE_TYPE.fixed64, read: (r) => r.fixed64(), write: (w, v: bigint) => w.fixed64(v) },
-  sfixed64: { type: WIRE_TYPE.fixed64, read: (r) => r.sfixed64(), write: (w, v: bigint) => w.fixed64(v) },
-  double: { type: WIRE_TYPE.fixed64, read: (r) => r.double(), write: (w, v: number) => w.double(v) },
-  string: { type: length, read: (r) => r.string(), write: (w, v: string) => w.string(v) },
-  text: { type: length, read: (r) => r.text(), write: (w, v: string) => w.string(v) },
-  bytes: { type: length, read: (r) => r.bytes(), write: (w, v: Uint8Array) => w.bytes(v) },
+  int32: { type: varint, ...signed32, read: (r) => r.int32(), write: (w, v: number) => w.int32(v) },
+  uint32: { type: varint, ...unsigned32, read: (r) => r.uint32(), write: (w, v: number) => w.uint32(v) },
+  sint32: { type: varint, ...signed32, read: (r) => r.sint32(), write: (w, v: number) => w.sint32(v) },
+  int64: { type: varint, ...signed64, read: (r) => r.int64(), write: (w, v: bigint) => w.uint64(v) },
+  uint64: { type: varint, ...unsigned64, read: (r) => r.uint64(), write: (w, v: bigint) => w.uint64(v) },
+  sint64: { type: varint, ...signed64, read: (r) => r.sint64(), write: (w, v: bigint) => w.sint64(v) },
+  safe64: { type: varint, zero: 0, is: Number.isSafeInteger, read: (r) => r.safe64(), write: (w, v: number) => w.uint64(BigInt(v)) },
+  bool: { type: varint, zero: false, is: (v) => typeof v === "boolean", read: (r) => r.bool(), write: (w, v: boolean) => w.bool(v) },
+  fixed32: { type: WIRE_TYPE.fixed32, ...unsigned32, read: (r) => r.fixed32(), write: (w, v: number) => w.fixed32(v) },
+  sfixed32: { type: WIRE_TYPE.fixed32, ...signed32, read: (r) => r.sfixed32(), write: (w, v: number) => w.fixed32(v) },
+  float: { type: WIRE_TYPE.fixed32, ...real, read: (r) => r.float(), write: (w, v: number) => w.float(v) },
+  fixed64: { type: WIRE_TYPE.fixed64, ...unsigned64, read: (r) => r.fixed64(), write: (w, v: bigint) => w.fixed64(v) },
+  sfixed64: { type: WIRE_TYPE.fixed64, ...signed64, read: (r) => r.sfixed64(), write: (w, v: bigint) => w.fixed64(v) },
+  double: { type: WIRE_TYPE.fixed64, ...real, read: (r) => r.double(), write: (w, v: number) => w.double(v) },
+  string: { type: length, ...characters, read: (r) => r.string(), write: (w, v: string) => w.string(v) },
+  text: { type: length, ...characters, read: (r) => r.text(), write: (w, v: string) => w.string(v) },
+  bytes: { type: length, zero: new Uint8Array(0), is: (v) => v instanceof Uint8Array, read: (r) => r.bytes(), write: (w, v: Uint8Array) => w.bytes(v) },
 } as const satisfies Record<string, ScalarKind>;
 
 /** The name of a scalar kind. */

@@ -1,25 +1,27 @@
 /**
- * UTF-8 ⇄ strings. Most strings on this wire are short ASCII (names, ids, deltas) or long Han text, and each has its
- * own fast way: an argument list for short ASCII, Node's native string slices for the rest. Where the global
- * `Buffer` is absent, TextDecoder and TextEncoder do the same work more slowly. This is the one file of `wire/` that
- * looks for `Buffer` (DESIGN §3).
+ * UTF-8 ⇄ strings. Most strings on this wire are short ASCII (names, ids, deltas) or Han text, and each has its own
+ * fast way: an argument list for short ASCII, Node's native string slices for the rest. Where those are absent,
+ * TextDecoder and TextEncoder do the same work more slowly.
  */
-interface NativeStrings {
-  latin1Slice(start: number, end: number): string;
-  ucs2Slice(start: number, end: number): string;
-  utf8Write(text: string, offset: number, length: number): number;
-}
+import { native } from "./native.ts";
+
 /** Strings up to this many bytes are built without a native call. */
 const SHORT = 20;
 /** Up to this many bytes non-ASCII is transcoded here; above it TextDecoder is as fast (measured on Node 20 and 24). */
 const TRANSCODE = 4096;
+/** Keys up to this many bytes are kept, one a slot. */
+const KEY = 24;
+const SLOTS = 256;
 
-const native = (globalThis as { Buffer?: { prototype: NativeStrings } }).Buffer?.prototype;
 const units = new Uint16Array(TRANSCODE);
 const unitBytes = new Uint8Array(units.buffer);
 const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 /** One reusable argument list a length: `fromCharCode` copies them before anything else can run. */
 const codes = Array.from({ length: SHORT + 1 }, (_, n) => new Array<number>(n).fill(0));
+const keys = new Array<string>(SLOTS).fill("");
+/** The UTF-8 of each kept key, and its length. */
+const keyBytes = new Uint8Array(SLOTS * KEY);
+const keyLengths = new Uint8Array(SLOTS);
 const fatal = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -30,58 +32,28 @@ const encoder = new TextEncoder();
  */
 export function decodeUtf8(bytes: Uint8Array, start: number, end: number, replace: boolean): string | undefined {
   const length = end - start;
-  if (length <= SHORT) {
-    const list = codes[length]!;
-    let at = start;
-    while (at < end) {
-      const byte = bytes[at]!;
-      if (byte > 127) return decodeLong(bytes, start, end, at, replace);
-      list[at++ - start] = byte;
-    }
-    return String.fromCharCode.apply(null, list);
-  }
   if (length > TRANSCODE) return decodePortable(bytes, start, end, replace);
   let at = start;
-  while (at < end && bytes[at]! < 128) at++;
-  return decodeLong(bytes, start, end, at, replace);
-}
-
-/** Keys up to this many bytes are kept, one a slot, so that a repeated key costs no new string and no new hash. */
-const KEY = 24;
-const keys = new Array<string>(256).fill("");
-
-/**
- * {@link decodeUtf8} with replacement, for the keys of maps and objects. The same few come with every call, and
- * giving the same string back makes a tool call a third cheaper to decode (measured).
- */
-export function decodeKey(bytes: Uint8Array, start: number, end: number): string {
-  const length = end - start;
-  if (length === 0 || length > KEY) return decodeUtf8(bytes, start, end, true)!;
-  const slot = (bytes[start]! * 31 + bytes[end - 1]! * 7 + bytes[(start + end) >> 1]! + length) & 255;
-  const kept = keys[slot]!;
-  if (kept.length === length) {
-    let at = 0;
-    while (at < length && kept.charCodeAt(at) === bytes[start + at]) at++;
-    if (at === length) return kept;
+  if (length <= SHORT) {
+    const list = codes[length]!;
+    while (at < end && bytes[at]! < 128) {
+      list[at - start] = bytes[at]!;
+      at++;
+    }
+    if (at === end) return String.fromCharCode.apply(null, list);
   }
-  const key = decodeUtf8(bytes, start, end, true)!;
-  // As many units as bytes: all ASCII, so comparing units with bytes is comparing keys.
-  if (key.length === length && isAscii(key)) keys[slot] = key;
-  return key;
-}
-
-function isAscii(text: string): boolean {
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 127) return false;
-  return true;
-}
-
-/** As {@link decodeUtf8}, for at most {@link TRANSCODE} bytes of which `[start, at)` are ASCII. */
-function decodeLong(bytes: Uint8Array, start: number, end: number, at: number, replace: boolean): string | undefined {
   if (native === undefined || !littleEndian) return decodePortable(bytes, start, end, replace);
-  if (at === end) return native.latin1Slice.call(bytes, start, end);
+  if (isAscii(bytes, at, end)) return native.latin1Slice.call(bytes, start, end);
   const count = transcode(bytes, start, end);
   if (count >= 0) return native.ucs2Slice.call(unitBytes, 0, count * 2);
   return replace ? decodePortable(bytes, start, end, true) : undefined;
+}
+
+/** Whether all bytes in `[at, end)` are ASCII. */
+export function isAscii(bytes: Uint8Array, at: number, end: number): boolean {
+  while (at + 4 <= end && (bytes[at]! | bytes[at + 1]! | bytes[at + 2]! | bytes[at + 3]!) < 128) at += 4;
+  while (at < end && bytes[at]! < 128) at++;
+  return at === end;
 }
 
 /** {@link decodeUtf8} by TextDecoder alone: the way for hosts without `Buffer`, and for what is long or broken. */
@@ -93,6 +65,25 @@ export function decodePortable(bytes: Uint8Array, start: number, end: number, re
   } catch {
     return undefined;
   }
+}
+
+/**
+ * {@link decodeUtf8} with replacement, for the keys of maps and objects. The same few come with every call, and giving
+ * the same string back saves its making and its hash (measured: a tool call a fifth cheaper to decode).
+ */
+export function decodeKey(bytes: Uint8Array, start: number, end: number): string {
+  const length = end - start;
+  if (length === 0 || length > KEY) return decodeUtf8(bytes, start, end, true)!;
+  const slot = (bytes[start]! * 31 + bytes[end - 1]! * 7 + bytes[(start + end) >> 1]! + length) & (SLOTS - 1);
+  const kept = slot * KEY;
+  if (keyLengths[slot] === length) {
+    let index = 0;
+    while (index < length && keyBytes[kept + index] === bytes[start + index]) index++;
+    if (index === length) return keys[slot]!;
+  }
+  keyLengths[slot] = length;
+  for (let index = 0; index < length; index++) keyBytes[kept + index] = bytes[start + index]!;
+  return (keys[slot] = decodeUtf8(bytes, start, end, true)!);
 }
 
 /** Writes UTF-16 units of valid UTF-8 to `units`; their count, or -1 at the first invalid sequence. */
@@ -138,7 +129,7 @@ function transcode(bytes: Uint8Array, start: number, end: number): number {
  * caller has made room for 3 bytes a UTF-16 unit.
  */
 export function encodeUtf8(text: string, bytes: Uint8Array, at: number): number {
-  const length = text.length;
+  const { length } = text;
   if (length <= SHORT) {
     let index = 0;
     while (index < length) {
@@ -148,8 +139,8 @@ export function encodeUtf8(text: string, bytes: Uint8Array, at: number): number 
     }
     if (index === length) return at + length;
   }
-  if (native !== undefined) return at + native.utf8Write.call(bytes, text, at, bytes.length - at);
-  return encodePortable(text, bytes, at);
+  if (native === undefined) return encodePortable(text, bytes, at);
+  return at + native.utf8Write.call(bytes, text, at, bytes.length - at);
 }
 
 /** {@link encodeUtf8} by TextEncoder alone. */

@@ -3,11 +3,13 @@
  * assigned, so nothing a peer sends reaches a prototype (DESIGN §3).
  */
 import { LIMITS } from "./limits.ts";
-import { Reader } from "./reader.ts";
+import { plain, Reader } from "./reader.ts";
+import { decodeUtf8 } from "./utf8.ts";
 import { written, type Writer } from "./writer.ts";
 
 /** What JSON can say. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+type JsonObject = { [key: string]: Json };
 
 /** The tags of Value, Struct, ListValue and Struct's map entry. */
 const TAG = { null: 0x08, number: 0x11, string: 0x1a, bool: 0x20, struct: 0x2a, list: 0x32, element: 0x0a, key: 0x0a, value: 0x12 } as const;
@@ -24,19 +26,20 @@ export function encodeValue(json: unknown): Uint8Array<ArrayBuffer> {
 
 /**
  * The JSON in the bytes of a Value. No kind set, or no bytes at all, is null.
- * @throws WireError where the bytes are malformed or nest over 100 deep
+ * @throws WireError where the bytes are malformed, or arrays and objects nest over 100 deep
  */
 export function decodeValue(bytes: Uint8Array): Json {
-  const reader = new Reader(bytes);
-  return readValue(reader, 1);
+  const { length } = bytes;
+  // One short string, as most arguments are.
+  if (bytes[0] === TAG.string && length < 130 && bytes[1] === length - 2) return decodeUtf8(bytes, 2, length, true)!;
+  return readValue(new Reader(plain(bytes)), null, 0);
 }
 
 function writeRoot(writer: Writer, json: unknown): void {
-  writeValue(writer, json, 1);
+  writeValue(writer, json, 0);
 }
 
 function writeValue(writer: Writer, json: unknown, depth: number): void {
-  if (depth > LIMITS.depth) throw new RangeError(`a value nests over ${LIMITS.depth} deep, or holds itself`);
   switch (typeof json) {
     case "string":
       writer.tag(TAG.string);
@@ -53,6 +56,7 @@ function writeValue(writer: Writer, json: unknown, depth: number): void {
       return;
     case "object": {
       if (json === null) break;
+      if (depth >= LIMITS.depth) throw new RangeError(`a value nests over ${LIMITS.depth} deep, or holds itself`);
       const list = Array.isArray(json);
       writer.tag(list ? TAG.list : TAG.struct);
       const start = writer.open();
@@ -92,10 +96,14 @@ function writeStruct(writer: Writer, object: Record<string, unknown>, depth: num
   }
 }
 
-function readValue(reader: Reader, depth: number): Json {
-  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
-  let json: Json = null;
+/**
+ * Reads a Value up to the reader's end. The last kind wins, but objects and arrays given twice merge, as messages do.
+ * @param json what was read of this value before
+ * @param depth arrays and objects around this value
+ */
+function readValue(reader: Reader, json: Json, depth: number): Json {
   while (reader.pos < reader.end) {
+    const start = reader.pos;
     const tag = reader.tag();
     switch (tag) {
       case TAG.null:
@@ -112,71 +120,69 @@ function readValue(reader: Reader, depth: number): Json {
         json = reader.bool();
         break;
       case TAG.struct: {
-        const end = reader.end;
-        reader.end = reader.stop();
-        json = readStruct(reader, depth + 1);
+        const end = reader.enter();
+        json = readStruct(reader, isObject(json) ? json : {}, depth + 1);
         reader.end = end;
         break;
       }
       case TAG.list: {
-        const end = reader.end;
-        reader.end = reader.stop();
-        json = readList(reader, depth + 1);
+        const end = reader.enter();
+        json = readList(reader, Array.isArray(json) ? json : [], depth + 1);
         reader.end = end;
         break;
       }
       default:
-        reader.skip(tag, depth);
+        reader.skip(tag, depth, start);
     }
   }
   return json;
 }
 
-function readList(reader: Reader, depth: number): Json[] {
-  const list: Json[] = [];
+function readList(reader: Reader, list: Json[], depth: number): Json[] {
+  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
   while (reader.pos < reader.end) {
+    const start = reader.pos;
     const tag = reader.tag();
-    if (tag !== TAG.element) {
-      reader.skip(tag, depth);
-      continue;
-    }
-    const end = reader.end;
-    reader.end = reader.stop();
-    list.push(readValue(reader, depth));
-    reader.end = end;
+    if (tag === TAG.element) {
+      const end = reader.enter();
+      list.push(readValue(reader, null, depth));
+      reader.end = end;
+    } else reader.skip(tag, depth, start);
   }
   return list;
 }
 
-function readStruct(reader: Reader, depth: number): { [key: string]: Json } {
-  const object: { [key: string]: Json } = {};
+function readStruct(reader: Reader, object: JsonObject, depth: number): JsonObject {
+  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
   while (reader.pos < reader.end) {
+    const start = reader.pos;
     const tag = reader.tag();
-    if (tag !== TAG.element) {
-      reader.skip(tag, depth);
-      continue;
-    }
-    const end = reader.end;
-    reader.end = reader.stop();
-    readEntry(reader, object, depth);
-    reader.end = end;
+    if (tag === TAG.element) {
+      const end = reader.enter();
+      readEntry(reader, object, depth);
+      reader.end = end;
+    } else reader.skip(tag, depth, start);
   }
   return object;
 }
 
-function readEntry(reader: Reader, object: { [key: string]: Json }, depth: number): void {
+function readEntry(reader: Reader, object: JsonObject, depth: number): void {
   let key = "";
   let value: Json = null;
   while (reader.pos < reader.end) {
+    const start = reader.pos;
     const tag = reader.tag();
     if (tag === TAG.key) key = reader.key();
     else if (tag === TAG.value) {
-      const end = reader.end;
-      reader.end = reader.stop();
-      value = readValue(reader, depth);
+      const end = reader.enter();
+      value = readValue(reader, value, depth);
       reader.end = end;
-    } else reader.skip(tag, depth);
+    } else reader.skip(tag, depth, start);
   }
   if (key === "__proto__") Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   else object[key] = value;
+}
+
+function isObject(json: Json): json is JsonObject {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

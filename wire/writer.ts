@@ -47,10 +47,11 @@ export class Writer {
     this.pos = pos;
   }
 
-  /** Writes an int32: a negative one takes 10 bytes, as protobuf says. */
+  /** Writes the low 32 bits of `value` as an int32: a negative one takes 10 bytes, as protobuf says. */
   int32(value: number): void {
+    value |= 0;
     if (value >= 0) this.uint32(value);
-    else this.uint64(BigInt(value | 0));
+    else this.uint64(BigInt(value));
   }
 
   /** Writes a sint32 in zigzag. */
@@ -69,8 +70,9 @@ export class Writer {
     buffer[this.pos++] = Number(rest);
   }
 
-  /** Writes a sint64 in zigzag. */
+  /** Writes the low 64 bits of `value` as a sint64 in zigzag. */
   sint64(value: bigint): void {
+    value = BigInt.asIntN(64, value);
     this.uint64((value << 1n) ^ (value >> 63n));
   }
 
@@ -141,13 +143,18 @@ export class Writer {
 
   /** Ends the value that {@link open} started: writes its length in front of it. */
   close(start: number): void {
-    this.#room(5);
+    this.#room(4);
     this.#settle(start, start + 1, this.pos);
   }
 
   /** Writes the length of `[body, end)` at `start`, moving the body where the gap before it has another size. */
   #settle(start: number, body: number, end: number): void {
     const length = end - body;
+    if (length < 0x80 && body === start + 1) {
+      this.#buffer[start] = length;
+      this.pos = end;
+      return;
+    }
     const size = varintSize(length);
     if (body !== start + size) this.#buffer.copyWithin(start + size, body, end);
     this.pos = start;
@@ -168,11 +175,11 @@ export class Writer {
   }
 }
 
-function copy(buffer: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
+function copy(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): Uint8Array<ArrayBuffer> {
   const length = end - start;
+  if (length >= LOOP) return buffer.slice(start, end);
   const result = new Uint8Array(length);
-  if (length < LOOP) for (let index = 0; index < length; index++) result[index] = buffer[start + index]!;
-  else result.set(buffer.subarray(start, end));
+  for (let index = 0; index < length; index++) result[index] = buffer[start + index]!;
   return result;
 }
 
@@ -185,12 +192,11 @@ let idle: Writer | undefined;
 
 /**
  * Runs `write` on a writer and returns what it wrote. The writer is reused from call to call; a call inside `write`
- * gets its own.
+ * gets its own, and one that a throw left half written is not used again.
  */
 export function written<T>(write: (writer: Writer, value: T) => void, value: T): Uint8Array<ArrayBuffer> {
   const writer = idle ?? new Writer();
   idle = undefined;
-  writer.pos = 0;
   write(writer, value);
   const result = writer.finish();
   idle = writer;

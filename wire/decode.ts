@@ -1,0 +1,108 @@
+import { WireError } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
+import type { OnUnknown } from "./message.ts";
+import type { Reader } from "./reader.ts";
+import type { Row } from "./row.ts";
+import type { Bag, Table } from "./table.ts";
+
+/**
+ * Reads a message up to the reader's end and returns its value.
+ * @param prior the value to merge into, where the message came before
+ * @param depth messages and map entries around this one
+ */
+export function decodeInto(prior: Bag | undefined, table: Table, reader: Reader, depth: number, onUnknown: OnUnknown | undefined): Bag {
+  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
+  const value: Bag = prior ?? {};
+  const { near } = table;
+  let arm: Row | undefined;
+  let tag = 0;
+  try {
+    while (reader.pos < reader.end) {
+      const start = reader.pos;
+      tag = 0;
+      tag = reader.tag();
+      const row = tag < near.length ? near[tag] : table.far.get(tag);
+      if (row === undefined) {
+        reader.skip(tag, depth, start);
+        const field = { no: tag >>> 3, type: tag & 7, bytes: reader.buffer.subarray(start, reader.pos) };
+        (value.unknown ??= []).push(field);
+        onUnknown?.(field);
+        continue;
+      }
+      const { name } = row;
+      let fresh = false;
+      if (row.oneof !== undefined && row !== arm) {
+        if (arm === undefined && prior === undefined) fresh = true;
+        else clearRivals(value, table, row);
+        arm = row;
+      }
+      switch (row.rule) {
+        case "message": {
+          const end = reader.enter();
+          value[name] = decodeInto(fresh ? undefined : (value[name] as Bag | undefined), row.inside, reader, depth + 1, onUnknown);
+          reader.end = end;
+          break;
+        }
+        case "scalar":
+          value[name] = decodeScalar(row, reader);
+          break;
+        case "repeatedMessage": {
+          const end = reader.enter();
+          listOf(value, name).push(decodeInto(undefined, row.inside, reader, depth + 1, onUnknown));
+          reader.end = end;
+          break;
+        }
+        case "repeated":
+          listOf(value, name).push(decodeScalar(row, reader));
+          break;
+        case "packed": {
+          const list = listOf(value, name);
+          const end = reader.enter();
+          while (reader.pos < reader.end) list.push(row.read(reader));
+          reader.end = end;
+          break;
+        }
+        case "map": {
+          const end = reader.enter();
+          const entry = decodeInto(undefined, row.inside, reader, depth + 1, onUnknown);
+          setEntry((value[name] ??= new Map()) as Map<unknown, unknown>, row.inside, entry);
+          reader.end = end;
+        }
+      }
+    }
+  } catch (error) {
+    if (tag === 0 || !(error instanceof WireError)) throw error;
+    throw error.within(table.find(tag)?.name ?? String(tag >>> 3));
+  }
+  return value;
+}
+
+/** The kinds that most fields have are called by name: a call through the row costs more (measured: 15 % of a text frame). */
+function decodeScalar(row: Row, reader: Reader): unknown {
+  switch (row.kind) {
+    case "text":
+      return reader.text();
+    case "string":
+      return reader.string();
+    case "bytes":
+      return reader.bytes();
+    case "uint32":
+      return reader.uint32();
+    default:
+      return row.read(reader);
+  }
+}
+
+function setEntry(into: Map<unknown, unknown>, table: Table, entry: Bag): void {
+  const key = entry["key"] ?? table.byName.get("key")!.absent();
+  into.set(key, entry["value"] ?? table.byName.get("value")!.absent());
+}
+
+function listOf(value: Bag, name: string): unknown[] {
+  return (value[name] ??= []) as unknown[];
+}
+
+/** Only the last arm of a oneof stays. */
+function clearRivals(value: Bag, table: Table, row: Row): void {
+  for (const rival of table.byName.values()) if (rival.oneof === row.oneof && rival !== row) delete value[rival.name];
+}
