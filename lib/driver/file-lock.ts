@@ -1,70 +1,106 @@
 /**
  * A lock between processes: a file that one of them created. Whoever finds it waits, unless it was left behind: its
- * process is gone, or it is older than any honest holder takes. Two processes can, at the very worst, both break a lock
- * that was left behind; what the lock protects must then be harmless, as a handle that fails its check is.
+ * process is gone, or it gave no sign of life for too long. Only one process breaks such a lock at a time, holding a
+ * second file meanwhile. A process that slept through all that may still hold a lock beside another; what the lock
+ * protects must then be harmless, as a handle that fails its check is.
  */
 import { randomUUID } from "node:crypto";
-import { open, readFile, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { DISK } from "./disk.ts";
 
-/** Milliseconds after which a lock counts as left behind, whoever holds it. */
+/** Milliseconds without a sign of life after which a lock counts as left behind, whoever holds it. */
 const STALE = 10_000;
 /** Milliseconds between two looks at a lock. */
 const POLL = 15;
-/** Milliseconds after which a lock that can neither be had nor broken is an error. */
-const PATIENCE = 3 * STALE;
 
 /**
- * Runs `work` while holding the lock file `path`, whose folder is made where it lacks.
- * @throws what `work` throws, the error of a folder that can not be written, or an Error where the lock can not be had in 30 s
+ * Runs `work` while holding the lock file `path`, whose folder is made where it lacks. `stale` is in milliseconds.
+ * @throws what `work` throws, the error of a folder that can not be written, or an Error where the lock can not be had
+ * in three times `stale`
  */
-export async function locked<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function locked<T>(path: string, work: () => Promise<T>, stale: number = STALE): Promise<T> {
   const token = `${hostname()} ${process.pid} ${randomUUID()}`;
-  const deadline = Date.now() + PATIENCE;
+  const deadline = performance.now() + 3 * stale;
   while (!(await taken(path, token))) {
-    if (Date.now() > deadline) throw new Error(`${path} stays locked`);
-    const holder = await leftBehind(path);
-    if (holder === undefined) await new Promise((resolve) => setTimeout(resolve, POLL));
-    else await broken(path, holder);
+    if (performance.now() > deadline) throw new Error(`${path} stays locked`);
+    if (!(await broken(path, stale))) await new Promise((resolve) => setTimeout(resolve, POLL));
   }
+  const alive = setInterval(() => void touch(path), stale / 4);
   try {
     return await work();
   } finally {
+    clearInterval(alive);
     // Someone may have broken this lock meanwhile and hold their own.
     if ((await contentOf(path)) === token) await rm(path, { force: true });
   }
 }
 
 async function taken(path: string, token: string): Promise<boolean> {
-  let file: FileHandle;
   try {
-    file = await open(path, "wx", 0o600);
+    create(path, token);
+    return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") await DISK.makeFolder(dirname(path));
     else if (code !== "EEXIST") throw error;
     return false;
   }
+}
+
+/** Makes and fills the file in one go: a process that dies between the two leaves a lock that says nothing of it. */
+function create(path: string, token: string): void {
+  const file = openSync(path, "wx", 0o600);
   try {
-    await file.writeFile(token);
-    return true;
+    writeSync(file, token);
   } catch (error) {
-    await rm(path, { force: true });
+    rmSync(path, { force: true });
     throw error;
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
-/** The content of a lock that was left behind; undefined while it is held, or gone. */
-async function leftBehind(path: string): Promise<string | undefined> {
-  const [content, stats] = await Promise.all([contentOf(path), stat(path).catch(() => undefined)]);
-  if (content === undefined || stats === undefined) return undefined;
+/** Removes a lock that was left behind. False where it was not, or someone else is at it. */
+async function broken(path: string, stale: number): Promise<boolean> {
+  if (!(await isLeftBehind(path, stale))) return false;
+  const guard = `${path}.break`;
+  try {
+    await writeFile(guard, "", { flag: "wx", mode: 0o600 });
+  } catch {
+    if (await isOld(guard, stale)) await rm(guard, { force: true });
+    return false;
+  }
+  try {
+    // Someone may have broken it and taken it anew before the guard was ours.
+    const still = await isLeftBehind(path, stale);
+    if (still) await rm(path, { force: true });
+    return still;
+  } finally {
+    await rm(guard, { force: true });
+  }
+}
+
+async function isLeftBehind(path: string, stale: number): Promise<boolean> {
+  const content = await contentOf(path);
+  if (content === undefined) return false;
+  // Its process died between making and filling it.
+  if (content === "") return isOld(path, stale / 10);
   const [host, pid] = content.split(" ");
-  const gone = host === hostname() && !isAlive(Number(pid));
-  return gone || Math.abs(Date.now() - stats.mtimeMs) > STALE ? content : undefined;
+  return (host === hostname() && !isAlive(Number(pid))) || (await isOld(path, stale));
+}
+
+/** Whether a file's time is far from now: on either side, for clocks are set. */
+async function isOld(path: string, stale: number): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > stale;
+}
+
+async function touch(path: string): Promise<void> {
+  const now = new Date();
+  await utimes(path, now, now).catch(() => {});
 }
 
 function isAlive(pid: number): boolean {
@@ -74,18 +110,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
-}
-
-/** Removes the lock that holds `content`; one that was taken anew since then is put back. */
-async function broken(path: string, content: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch {
-    return;
-  }
-  if ((await contentOf(aside)) !== content) await rename(aside, path);
-  else await rm(aside, { force: true });
 }
 
 function contentOf(path: string): Promise<string | undefined> {

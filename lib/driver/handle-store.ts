@@ -10,16 +10,16 @@
  * each SHA-256, and what does not fit is no handle, so the conversation is rebuilt from the host's transcript.
  */
 import { createHash } from "node:crypto";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { blobId, hex } from "../agent/blob-id.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { decodeHandleFile, encodeHandleFile, type HandleFile } from "../session/handle-file.ts";
 import type { Diagnostic, Handle } from "../session/turn.ts";
 import { each, inTurn } from "./concurrency.ts";
-import { VARIABLES, type Environment } from "./config.ts";
+import type { Environment } from "./config.ts";
 import { DISK, temporaryName, type Disk } from "./disk.ts";
 import { locked } from "./file-lock.ts";
+import { handleFolder } from "./handle-folder.ts";
 
 /** Where handles are kept, by session id. */
 export interface HandleStore {
@@ -50,7 +50,7 @@ export function fileHandleStore(
   env: Environment = process.env,
   onDiagnostic: (diagnostic: Diagnostic) => void = () => {},
 ): HandleStore {
-  return new FileHandleStore(directory === undefined ? defaultFolder(env) : resolve(directory), onDiagnostic);
+  return new FileHandleStore(directory === undefined ? handleFolder(env) : resolve(directory), onDiagnostic);
 }
 
 /** Handles in memory, gone with the process. */
@@ -68,12 +68,6 @@ export function memoryHandleStore(): HandleStore {
       handles.delete(sessionId);
     },
   };
-}
-
-/** The folder that the environment names. */
-function defaultFolder(env: Environment): string {
-  const folder = env["CURSOR_PROVIDER_HANDLE_DIR"] || VARIABLES.CURSOR_PROVIDER_HANDLE_DIR.initial;
-  return resolve(folder.replace(/^~(?=$|[/\\])/, () => env["HOME"] || homedir()));
 }
 
 function copyOf(handle: Handle): Handle {
@@ -214,7 +208,7 @@ export class FileHandleStore implements HandleStore {
           await this.#sweep(place, new Map());
         });
       } catch {
-        // A disk too full for a lock: the blobs may stay, the handle must go.
+        // A disk too full for a lock: the blobs stay until the next save or removal, the handle must go.
         await this.#disk.remove(place.json);
       }
     }

@@ -67,8 +67,6 @@ function promptMessage(message: Message, clean: CleanId, onDiagnostic: OnDiagnos
       return { role: "assistant", content: assistantParts(message, clean, onDiagnostic) };
     case "tool":
       return { role: "tool", content: [resultPart(message, clean, onDiagnostic)] };
-    default:
-      return message satisfies never;
   }
 }
 
@@ -89,8 +87,6 @@ function assistantParts({ content }: AssistantMessage, clean: CleanId, onDiagnos
         return [];
       case "tool_call":
         return [{ type: "tool-call", toolCallId: clean(part.id), toolName: toolName(part.name), args: jsonOrEmpty(part.arguments, onDiagnostic) }];
-      default:
-        return part satisfies never;
     }
   });
 }

@@ -1,0 +1,133 @@
+/** The fingerprint of a conversation and the key of a tool set. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { fingerprint, toolsetKey } from "../lib/session/fingerprint.ts";
+import type { ImagePart, Message, Tool } from "../lib/session/turn.ts";
+
+const test = suite("fingerprint");
+
+function user(...content: (string | ImagePart)[]): Message {
+  return { role: "user", content: content.map((part) => (typeof part === "string" ? { type: "text", text: part } : part)) };
+}
+function image(mimeType: string, data: string): ImagePart {
+  return { type: "image", mimeType, data };
+}
+
+// Both from `printf 'text 5:hello' | sha256sum`, its raw digests joined and hashed again.
+test("the form of the fingerprint stays as it is, or every kept handle is stale", () => {
+  assert.is(fingerprint([]), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  assert.is(fingerprint([{ role: "user", content: "hello" }]), "05be88737ce705d9b0f36316bdb38758c2a676e56483a7a0ff46b93bc20129e5");
+  assert.is(fingerprint([{ role: "user", content: "hello" }, user("look", image("image/png", "AAAA"))]), "e5adffce4ad308fcf04b40abc0244db58783816b482c1be4b5cddcd3f409c21e");
+});
+
+const base: Message[] = [
+  user("first", image("image/png", "AAAA")),
+  { role: "assistant", content: [{ type: "text", text: "answer" }, { type: "tool_call", id: "1", name: "read", arguments: {} }] },
+  { role: "tool", toolCallId: "1", toolName: "read", content: [{ type: "text", text: "content" }] },
+  { role: "user", content: "second" },
+];
+
+const same: Record<string, Message[]> = {
+  "the same again": structuredClone(base),
+  "a string content as its only text part": [...base.slice(0, 3), user("second")],
+  "other words of the assistant": [base[0]!, { role: "assistant", content: [{ type: "text", text: "other" }] }, ...base.slice(2)],
+  "no word of the assistant": [base[0]!, base[3]!],
+  "another result of a tool": [...base.slice(0, 2), { role: "tool", toolCallId: "x", toolName: "y", content: [], isError: true }, base[3]!],
+  "E4 a leading system message": [{ role: "system", content: "rules" } as unknown as Message, ...base],
+};
+for (const [name, messages] of Object.entries(same)) {
+  test(`${name} has the same fingerprint`, () => {
+    assert.is(fingerprint(messages), fingerprint(base));
+  });
+}
+
+const other: Record<string, Message[]> = {
+  "an edited user text": [user("First", image("image/png", "AAAA")), ...base.slice(1)],
+  "a swapped image": [user("first", image("image/png", "AAAB")), ...base.slice(1)],
+  "the image as another type": [user("first", image("image/gif", "AAAA")), ...base.slice(1)],
+  "a dropped image": [user("first"), ...base.slice(1)],
+  "the image before the text": [user(image("image/png", "AAAA"), "first"), ...base.slice(1)],
+  "D38 a rewound conversation": base.slice(0, 3),
+  "one more user message": [...base, user("third")],
+  "an empty user message more": [...base, user("")],
+  "a user message without parts more": [...base, user()],
+  "the users in another order": [base[3]!, base[1]!, base[2]!, base[0]!],
+  "D38 a summary in place of the first messages": [user("summary of the conversation"), base[3]!],
+};
+for (const [name, messages] of Object.entries(other)) {
+  test(`${name} has another fingerprint`, () => {
+    assert.is.not(fingerprint(messages), fingerprint(base));
+  });
+}
+
+const ambiguous: [name: string, one: Message[], another: Message[]][] = [
+  ["two texts and their join", [user("a", "b")], [user("ab")]],
+  ["texts cut elsewhere", [user("ab", "c")], [user("a", "bc")]],
+  ["one message of two texts and two messages", [user("a", "b")], [user("a"), user("b")]],
+  ["a text that spells out the form of two", [user("atext 1:b")], [user("a", "b")]],
+  ["a text that spells out the form of an image", [user("image 9:image/pngdata 4:AAAA")], [user(image("image/png", "AAAA"))]],
+  ["an image's type and data cut elsewhere", [user(image("image/p", "ngAAAA"))], [user(image("image/png", "AAAA"))]],
+  ["an empty message and none", [user("")], []],
+  ["an empty text and no part", [user("")], [user()]],
+];
+for (const [name, one, another] of ambiguous) {
+  test(`${name} differ`, () => {
+    assert.is.not(fingerprint(one), fingerprint(another));
+  });
+}
+
+test("a lone surrogate counts as the U+FFFD that is sent for it", () => {
+  assert.is(fingerprint([user("a\ud83d")]), fingerprint([user("a\ufffd")]));
+  assert.is.not(fingerprint([user("a\u{1f600}")]), fingerprint([user("a\ufffd\ufffd")]));
+});
+
+const TOOLS: Tool[] = [
+  { name: "read", description: "Reads.", inputSchema: { type: "object", properties: { path: { type: "string" } }, required: ["path", "x"] } },
+  { name: "bash", description: "Runs.", inputSchema: { type: "object", default: null, minimum: 1.5, additionalProperties: false } },
+];
+
+test("a tool set's key is a SHA-256 in hex and stays as it is", () => {
+  assert.is(toolsetKey([{ name: "t", description: "d", inputSchema: { b: [1, null, true], a: "x" } }]), "c06c777150251df4f2a6b4403c4469abd2a22415fca7a5a93852505f351352a5");
+});
+
+test("the order of tools does not matter", () => {
+  assert.is(toolsetKey([...TOOLS].reverse()), toolsetKey(TOOLS));
+});
+
+test("the order of a schema's keys does not matter, that of a list does", () => {
+  const [read, bash] = structuredClone(TOOLS) as [Tool, Tool];
+  read.inputSchema = { required: ["path", "x"], properties: { path: { type: "string" } }, type: "object" };
+  assert.is(toolsetKey([read, bash]), toolsetKey(TOOLS));
+  read.inputSchema["required"] = ["x", "path"];
+  assert.is.not(toolsetKey([read, bash]), toolsetKey(TOOLS));
+});
+
+test("a property that is undefined is none", () => {
+  assert.is(toolsetKey([{ ...TOOLS[0]!, inputSchema: { ...TOOLS[0]!.inputSchema, title: undefined } }, TOOLS[1]!]), toolsetKey(TOOLS));
+});
+
+const changes: Record<string, Tool[]> = {
+  "another name": [{ ...TOOLS[0]!, name: "cat" }, TOOLS[1]!],
+  "another description": [{ ...TOOLS[0]!, description: "Reads" }, TOOLS[1]!],
+  "another schema": [{ ...TOOLS[0]!, inputSchema: {} }, TOOLS[1]!],
+  "null in place of a text": [TOOLS[0]!, { ...TOOLS[1]!, inputSchema: { ...TOOLS[1]!.inputSchema, default: "null" } }],
+  "a tool less": [TOOLS[0]!],
+  "a tool twice": [...TOOLS, TOOLS[0]!],
+  "descriptions exchanged": [{ ...TOOLS[0]!, description: "Runs." }, { ...TOOLS[1]!, description: "Reads." }],
+  "no tool": [],
+};
+for (const [name, tools] of Object.entries(changes)) {
+  test(`${name} gives another key`, () => {
+    assert.is.not(toolsetKey(tools), toolsetKey(TOOLS));
+  });
+}
+
+test("a schema that holds itself, or a bigint, or keys of Object.prototype, has a key", () => {
+  const circle: Record<string, unknown> = { big: 1n };
+  circle["self"] = [circle];
+  assert.match(toolsetKey([{ name: "t", description: "", inputSchema: circle }]), /^[0-9a-f]{64}$/);
+  const own = JSON.parse('{"__proto__":{"a":1}}') as Record<string, unknown>;
+  assert.is.not(toolsetKey([{ name: "t", description: "", inputSchema: own }]), toolsetKey([{ name: "t", description: "", inputSchema: {} }]));
+});
+
+test.run();

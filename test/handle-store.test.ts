@@ -1,0 +1,419 @@
+/** Handles in files and in memory: what is saved is loaded, and nothing else ever is. */
+import { execFile } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, readdir, rename, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { LIMITS } from "../lib/agent/limits.ts";
+import { fileHandleStore, memoryHandleStore, type HandleStore } from "../lib/driver/handle-store.ts";
+import type { Diagnostic, Handle } from "../lib/session/turn.ts";
+import { hex, rejects } from "./check.ts";
+import { inFolder } from "./folder.ts";
+import { handleOf, wordsOf } from "./handles.ts";
+
+const test = suite("handle-store");
+
+/** A store that has diagnostics for no one. */
+function quiet(folder: string): HandleStore {
+  return fileHandleStore(folder, {}, (diagnostic) => assert.unreachable(diagnostic.message));
+}
+/** Loads a session that must have no handle, and returns what was said about it. */
+async function refusal(folder: string, sessionId = "s"): Promise<string[]> {
+  const diagnostics: Diagnostic[] = [];
+  assert.is(await fileHandleStore(folder, {}, (diagnostic) => diagnostics.push(diagnostic)).load(sessionId), undefined);
+  for (const diagnostic of diagnostics) assert.is(diagnostic.type, "handle");
+  return diagnostics.map(({ message }) => message);
+}
+/** The names in a folder, sorted. */
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder)).sort();
+}
+function sha256(content: Uint8Array | string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+function same(one: Handle | undefined, other: Handle): void {
+  assert.equal({ ...one, checkpoint: hex(one!.checkpoint), blobs: Array.from(one!.blobs, ([id, blob]) => [id, hex(blob)]) }, {
+    ...other,
+    checkpoint: hex(other.checkpoint),
+    blobs: Array.from(other.blobs, ([id, blob]) => [id, hex(blob)]),
+  });
+}
+
+const stores: Record<string, (folder: string) => HandleStore> = { file: quiet, memory: () => memoryHandleStore() };
+for (const [name, open] of Object.entries(stores)) {
+  test(`${name}: a session without a handle has none`, () =>
+    inFolder(async (folder) => {
+      const store = open(join(folder, "not", "there"));
+      assert.is(await store.load("s"), undefined);
+      await store.remove("s");
+    }));
+
+  test(`D44 ${name}: every blob that was saved is loaded`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      const handle = handleOf("c1", "root prompt", "set by the service", "");
+      await store.save("s", handle);
+      same(await store.load("s"), handle);
+    }));
+
+  test(`D43 ${name}: a blob that came after the checkpoint is in the next handle`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      await store.save("s", handleOf("c1", "early"));
+      const late = handleOf("c1", "early", "late");
+      await store.save("s", late);
+      same(await store.load("s"), late);
+    }));
+
+  test(`${name}: a blob is kept under the id that the service chose`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      const handle = handleOf("c1", "a");
+      handle.blobs.set("00ff", Buffer.from("b")).set("__proto__", Buffer.from("b")).set(sha256("x"), Buffer.from("not x"));
+      await store.save("s", handle);
+      same(await store.load("s"), handle);
+    }));
+
+  test(`G4 ${name}: sessions have separate handles`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      await Promise.all([store.save("parent", handleOf("p", "shared", "p")), store.save("child", handleOf("c", "shared", "c"))]);
+      await store.remove("child");
+      assert.is(await store.load("child"), undefined);
+      assert.is(wordsOf(await store.load("parent")), "p: shared p");
+    }));
+
+  test(`G7 ${name}: an id that only looks like another has no handle`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      await store.save("session-1", handleOf("c", "x"));
+      for (const other of ["session-", "session-11", "session-1.json", "./session-1", "session-1/", "session-1\0", " session-1", "../session-1", ""]) {
+        assert.is(await store.load(other), undefined, other);
+      }
+    }));
+
+  test(`G10 ${name}: a removed handle is gone with its blobs, also for the next process`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      await store.save("s", handleOf("c", "x"));
+      await store.remove("s");
+      await store.remove("s");
+      assert.is(await store.load("s"), undefined);
+      assert.equal(await namesIn(folder), []);
+    }));
+
+  test(`${name}: what the host does to a handle afterwards changes nothing`, () =>
+    inFolder(async (folder) => {
+      const store = open(folder);
+      const handle = handleOf("c", "x");
+      const saving = store.save("s", handle);
+      handle.blobs.clear();
+      await saving;
+      const loaded = await store.load("s");
+      assert.is(wordsOf(loaded), "c: x");
+      loaded!.blobs.clear();
+      assert.is(wordsOf(await store.load("s")), "c: x");
+    }));
+}
+
+test("G8 when a save resolves, another process loads the handle", () =>
+  inFolder(async (folder) => {
+    await quiet(folder).save("s", handleOf("c", "x"));
+    const program = `const { fileHandleStore } = await import(${JSON.stringify(new URL(`../lib/driver/handle-store${import.meta.url.slice(-3)}`, import.meta.url).href)});
+      const handle = await fileHandleStore(process.argv[1]).load("s"); console.log(handle.conversationId, handle.blobs.size);`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, folder]);
+    assert.is(stdout, "c 1\n");
+  }));
+
+test("files have mode 0600 in folders of mode 0700", () =>
+  inFolder(async (folder) => {
+    const handles = join(folder, "a", "handles");
+    await quiet(handles).save("s", handleOf("c", "x"));
+    for (const path of [join(folder, "a"), handles, join(handles, "s.blobs")]) assert.is((await stat(path)).mode & 0o777, 0o700, path);
+    assert.is((await stat(join(handles, "s.json"))).mode & 0o777, 0o600);
+    for (const name of await namesIn(join(handles, "s.blobs"))) assert.is((await stat(join(handles, "s.blobs", name))).mode & 0o777, 0o600, name);
+  }));
+
+test("a folder that was there keeps its mode", () =>
+  inFolder(async (folder) => {
+    await chmod(folder, 0o755);
+    await quiet(folder).save("s", handleOf("c", "x"));
+    assert.is((await stat(folder)).mode & 0o777, 0o755);
+  }));
+
+test("a plain session id names the files", () =>
+  inFolder(async (folder) => {
+    const id = "0190a_-Z".padEnd(100, "x");
+    await quiet(folder).save(id, handleOf("c", "x"));
+    assert.equal(await namesIn(folder), [`${id}.blobs`, `${id}.json`]);
+    const blobs = await namesIn(join(folder, `${id}.blobs`));
+    assert.equal(blobs, [sha256("x"), sha256("checkpoint of c")].sort());
+  }));
+
+const hostile = [
+  "", ".", "..", "/", "../x", "/etc/passwd", "a/b", "a\\b", "a\0b", "a b", "a.b", "s.json", "lock", "=", "%2e", "CON:", "\u00e9", "e\u0301", "\ud800", "\ud801", "\ufffd",
+  "x".repeat(101), "x".repeat(5000), `=${sha256("")}`, "\n", "~", "~root",
+];
+test("any other session id stays in the folder, under a name of its own", () =>
+  inFolder(async (above) => {
+    const folder = join(above, "handles");
+    const store = quiet(folder);
+    for (const [index, id] of hostile.entries()) await store.save(id, handleOf(`c${index}`, "x"));
+    for (const [index, id] of hostile.entries()) assert.is((await store.load(id))?.conversationId, `c${index}`, JSON.stringify(id));
+    assert.equal(await namesIn(above), ["handles"]);
+    const names = await namesIn(folder);
+    assert.is(names.length, hostile.length * 2);
+    for (const name of names) assert.match(name, /^(lock|=[0-9a-f]{64})\.(json|blobs)$/);
+    for (const id of hostile) await store.remove(id);
+    assert.equal(await namesIn(folder), []);
+  }));
+
+test("a second save writes only new blobs and removes those that are no longer named", () =>
+  inFolder(async (folder) => {
+    const store = quiet(folder);
+    await store.save("s", handleOf("c", "kept", "dropped"));
+    const kept = join(folder, "s.blobs", sha256("kept"));
+    const before = await stat(kept);
+    await store.save("s", handleOf("c", "kept", "new"));
+    const after = await stat(kept);
+    assert.equal([after.ino, after.mtimeMs], [before.ino, before.mtimeMs]);
+    assert.equal(await namesIn(join(folder, "s.blobs")), [sha256("kept"), sha256("new"), sha256("checkpoint of c")].sort());
+  }));
+
+test("a save removes the temporary files of processes that died, and leaves foreign files alone", () =>
+  inFolder(async (folder) => {
+    const store = quiet(folder);
+    await store.save("s", handleOf("c", "x"));
+    for (const name of ["0190.tmp", "lock.0190", "notes.txt"]) await writeFile(join(folder, "s.blobs", name), "");
+    await store.save("s", handleOf("c", "x"));
+    assert.equal(await namesIn(join(folder, "s.blobs")), [sha256("x"), sha256("checkpoint of c"), "notes.txt"].sort());
+    await store.remove("s");
+    assert.equal(await namesIn(join(folder, "s.blobs")), ["notes.txt"]);
+  }));
+
+test("G2 20 saves of one session at once end in the last one, with nothing left over", () =>
+  inFolder(async (folder) => {
+    const [one, two] = [quiet(folder), quiet(folder)];
+    await Promise.all(Array.from({ length: 20 }, (_, number) => (number % 2 ? one : two).save("s", handleOf(`c${number}`, "shared", `own ${number}`))));
+    assert.is(wordsOf(await one.load("s")), "c19: shared own 19");
+    assert.equal(await namesIn(folder), ["s.blobs", "s.json"]);
+    assert.is((await namesIn(join(folder, "s.blobs"))).length, 3);
+  }));
+
+test("a load waits for the save before it", () =>
+  inFolder(async (folder) => {
+    const store = quiet(folder);
+    const saving = store.save("s", handleOf("c", "x"));
+    assert.is(wordsOf(await store.load("s")), "c: x");
+    await saving;
+  }));
+
+const JSON_FILE = "s.json";
+const BLOB = join("s.blobs", sha256("x"));
+const CHECKPOINT = join("s.blobs", sha256("checkpoint of c"));
+const damages: [name: string, said: RegExp, damage: (folder: string) => Promise<unknown>][] = [
+  ["G1 the JSON is empty", /it is no JSON/, (folder) => truncate(join(folder, JSON_FILE), 0)],
+  ["G1 the JSON is truncated", /it is no JSON/, (folder) => truncate(join(folder, JSON_FILE), 100)],
+  ["G1 the JSON is bytes of 0xff", /it is no JSON/, (folder) => writeFile(join(folder, JSON_FILE), Buffer.alloc(500, 0xff))],
+  ["G1 the JSON has wrong types", /its version/, (folder) => writeFile(join(folder, JSON_FILE), "[]")],
+  ["the JSON is over 16 MiB", /the JSON of a handle takes 16777217 bytes/, (folder) => truncate(join(folder, JSON_FILE), 16 * 1024 * 1024 + 1)],
+  ["the JSON is a folder", /no regular file/, (folder) => rm(join(folder, JSON_FILE)).then(() => mkdir(join(folder, JSON_FILE)))],
+  ["the JSON is a link", /ELOOP/, (folder) => rename(join(folder, JSON_FILE), join(folder, "o.json")).then(() => symlink("o.json", join(folder, JSON_FILE)))],
+  ["the JSON is a pipe", /no regular file/, (folder) => rm(join(folder, JSON_FILE)).then(() => promisify(execFile)("mkfifo", [join(folder, JSON_FILE)]))],
+  ["a blob is missing", /is missing/, (folder) => rm(join(folder, BLOB))],
+  ["a blob is empty", /is another content/, (folder) => truncate(join(folder, BLOB), 0)],
+  ["a blob is longer", /is another content/, (folder) => writeFile(join(folder, BLOB), "xx")],
+  ["a blob is another of that length", /is another content/, (folder) => writeFile(join(folder, BLOB), "y")],
+  ["a blob is a link to itself", /ELOOP/, (folder) => rm(join(folder, BLOB)).then(() => symlink(sha256("x"), join(folder, BLOB)))],
+  ["the checkpoint is missing", /is missing/, (folder) => rm(join(folder, CHECKPOINT))],
+  ["the checkpoint is truncated", /is another content/, (folder) => truncate(join(folder, CHECKPOINT), 3)],
+  ["all blobs are missing", /is missing/, (folder) => rm(join(folder, "s.blobs"), { recursive: true })],
+  ["the blobs are a file", /ENOTDIR/, (folder) => rm(join(folder, "s.blobs"), { recursive: true }).then(() => writeFile(join(folder, "s.blobs"), ""))],
+];
+for (const [name, said, damage] of damages) {
+  test(`${name}: no handle, a diagnostic, and never another's`, () =>
+    inFolder(async (folder) => {
+      await quiet(folder).save("s", handleOf("c", "x"));
+      await quiet(folder).save("o", handleOf("other", "x"));
+      await damage(folder);
+      const [message, ...more] = await refusal(folder);
+      assert.match(message!, said);
+      assert.equal(more, []);
+    }));
+}
+
+for (const content of ["", "y", "xx"]) {
+  test(`G10 a blob that became ${JSON.stringify(content)} is written anew by the next save`, () =>
+    inFolder(async (folder) => {
+      await quiet(folder).save("s", handleOf("c", "x"));
+      await writeFile(join(folder, BLOB), content);
+      const store = fileHandleStore(folder, {}, () => {});
+      assert.is(await store.load("s"), undefined);
+      await store.save("s", handleOf("c", "x"));
+      assert.is(wordsOf(await quiet(folder).load("s")), "c: x");
+    }));
+}
+
+for (const [name, size, said] of [["checkpoint", LIMITS.checkpoint, /its checkpoint takes 8388609 bytes/], ["blob", LIMITS.blob, /one of its blobs takes 16777217 bytes/]] as const) {
+  test(`G11 a ${name} over its limit is not read`, () =>
+    inFolder(async (folder) => {
+      await quiet(folder).save("s", handleOf("c", "x"));
+      await truncate(join(folder, name === "blob" ? BLOB : CHECKPOINT), size + 1);
+      assert.match((await refusal(folder))[0]!, said);
+    }));
+}
+
+test("G11 blobs of more than 64 MiB in all are not read", () =>
+  inFolder(async (folder) => {
+    const words = ["1", "2", "3", "4", "5"];
+    await quiet(folder).save("s", handleOf("c", ...words));
+    for (const word of words) await truncate(join(folder, "s.blobs", sha256(word)), 15 * 1024 * 1024);
+    assert.match((await refusal(folder))[0]!, /another content|its blobs take over 67108864 bytes/);
+    // One content under many ids counts each time, as it will in the store of a Run.
+    const json = JSON.parse(await readFile(join(folder, JSON_FILE), "utf8")) as { blobs: unknown[] };
+    json.blobs = Array.from({ length: 5 }, (_, number) => [`id ${number}`, sha256("1")]);
+    await writeFile(join(folder, JSON_FILE), JSON.stringify(json));
+    assert.match((await refusal(folder))[0]!, /its blobs take over 67108864 bytes/);
+  }));
+
+test("G11 more than 65,536 blobs are not read", () =>
+  inFolder(async (folder) => {
+    await quiet(folder).save("s", handleOf("c", "x"));
+    const json = JSON.parse(await readFile(join(folder, JSON_FILE), "utf8")) as { blobs: unknown[] };
+    json.blobs = Array.from({ length: LIMITS.blobs + 1 }, (_, number) => [`id ${number}`, sha256("x")]);
+    await writeFile(join(folder, JSON_FILE), JSON.stringify(json));
+    assert.match((await refusal(folder))[0]!, /it names 65537 blobs/);
+  }));
+
+function many(count: number, bytes: number): Map<string, Uint8Array> {
+  const content = new Uint8Array(bytes);
+  return new Map(Array.from({ length: count }, (_, number) => [`id ${number}`, content]));
+}
+const tooLarge: [name: string, change: Partial<Handle>][] = [
+  ["a checkpoint over 8 MiB", { checkpoint: new Uint8Array(LIMITS.checkpoint + 1) }],
+  ["a blob over 16 MiB", { blobs: many(1, LIMITS.blob + 1) }],
+  ["blobs over 64 MiB", { blobs: many(5, 14 * 1024 * 1024) }],
+  ["over 65,536 blobs", { blobs: many(LIMITS.blobs + 1, 0) }],
+  ["an empty conversation id", { conversationId: "" }],
+  ["ids that take over 16 MiB of JSON", { blobs: new Map(Array.from(many(LIMITS.blobs, 0), ([id, content]) => [id.padEnd(256, "x"), content])) }],
+];
+for (const [name, change] of tooLarge) {
+  test(`G11 ${name}: the save rejects and the older handle stays`, () =>
+    inFolder(async (folder) => {
+      const store = quiet(folder);
+      await store.save("s", handleOf("c", "x"));
+      assert.instance(await rejects(store.save("s", { ...handleOf("c", "x"), ...change })), RangeError);
+      assert.is(wordsOf(await store.load("s")), "c: x");
+    }));
+}
+
+test("G11 60 MiB are saved and loaded in seconds, and saved again in no time", () =>
+  inFolder(async (folder) => {
+    const handle = handleOf("c");
+    for (let number = 0; number < 240; number++) {
+      const blob = new Uint8Array(randomBytes(256 * 1024));
+      handle.blobs.set(sha256(blob), blob);
+    }
+    const store = quiet(folder);
+    const times: number[] = [];
+    const timed = async <T>(work: () => Promise<T>): Promise<T> => {
+      const started = performance.now();
+      const value = await work();
+      times.push(performance.now() - started);
+      return value;
+    };
+    await timed(() => store.save("s", handle));
+    await timed(() => store.save("s", handle));
+    const loaded = await timed(() => quiet(folder).load("s"));
+    assert.is(loaded!.blobs.size, 240);
+    for (const [id, blob] of loaded!.blobs) assert.is(Buffer.compare(blob, handle.blobs.get(id)!), 0);
+    const [first, second, load] = times as [number, number, number];
+    assert.ok(first < 10_000 && load < 5_000, `${times}`);
+    assert.ok(second < 200, `${times}`);
+    assert.ok((await stat(join(folder, JSON_FILE))).size < 20_000);
+  }));
+
+const refusals: [name: string, prepare: (folder: string) => Promise<unknown>][] = [
+  ["a folder that is a file", (folder) => writeFile(join(folder, "handles"), "")],
+  ["blobs that are a file", (folder) => mkdir(join(folder, "handles")).then(() => writeFile(join(folder, "handles", "s.blobs"), ""))],
+  ["a JSON that is a folder", (folder) => mkdir(join(folder, "handles", JSON_FILE), { recursive: true })],
+];
+for (const [name, prepare] of refusals) {
+  test(`${name} rejects the save, and the load stays quiet about nothing`, () =>
+    inFolder(async (folder) => {
+      await prepare(folder);
+      const store = fileHandleStore(join(folder, "handles"), {}, () => {});
+      const error = (await rejects(store.save("s", handleOf("c", "x")))) as NodeJS.ErrnoException;
+      assert.match(error.code!, /^E[A-Z]+$/);
+      assert.is(await store.load("s"), undefined);
+    }));
+}
+
+test("a new blob that can not be written leaves the older handle, and nothing of the new one", () =>
+  inFolder(async (folder) => {
+    const store = quiet(folder);
+    await store.save("s", handleOf("c", "x"));
+    const before = await namesIn(join(folder, "s.blobs"));
+    await mkdir(join(folder, "s.blobs", sha256("new"), "in the way"), { recursive: true });
+    await rejects(store.save("s", handleOf("d", "x", "new", "newer")));
+    assert.is(wordsOf(await store.load("s")), "c: x");
+    assert.equal((await namesIn(join(folder, "s.blobs"))).filter((name) => name !== sha256("new")), before);
+  }));
+
+test("nothing of the account is in a handle's JSON", () =>
+  inFolder(async (folder) => {
+    await quiet(folder).save("s", handleOf("c", "x"));
+    const json = JSON.parse(await readFile(join(folder, JSON_FILE), "utf8")) as object;
+    assert.equal(Object.keys(json), ["version", "conversationId", "fingerprint", "toolsetKey", "checkpoint", "blobs"]);
+  }));
+
+test("the variable names the folder, and ~ expands", () =>
+  inFolder(async (home) => {
+    for (const [value, folder] of [["~/h1", join(home, "h1")], [join(home, "h2"), join(home, "h2")], ["", join(home, ".config/pi/agent/cursor-provider/handles")], [undefined, join(home, ".config/pi/agent/cursor-provider/handles")]] as const) {
+      const store = fileHandleStore(undefined, { HOME: home, CURSOR_PROVIDER_HANDLE_DIR: value });
+      await store.save("s", handleOf("c", "x"));
+      assert.equal(await namesIn(folder), ["s.blobs", "s.json"], String(value));
+      await store.remove("s");
+    }
+  }));
+
+test("the variable ~ alone is the home", () =>
+  inFolder(async (home) => {
+    await fileHandleStore(undefined, { HOME: home, CURSOR_PROVIDER_HANDLE_DIR: "~" }).save("s", handleOf("c", "x"));
+    assert.equal(await namesIn(home), ["s.blobs", "s.json"]);
+  }));
+
+test("without HOME in the environment ~ is the home that the system knows", async () => {
+  const name = `not-there-${randomBytes(8).toString("hex")}`;
+  const diagnostics: Diagnostic[] = [];
+  // A folder whose name is too long: the load touches nothing, and says where it looked.
+  const store = fileHandleStore(undefined, { CURSOR_PROVIDER_HANDLE_DIR: `~/${"x".repeat(300)}` }, (diagnostic) => diagnostics.push(diagnostic));
+  assert.is(await store.load(name), undefined);
+  assert.ok(diagnostics[0]!.message.includes(join(homedir(), "x".repeat(300), `${name}.json`)), diagnostics[0]!.message);
+});
+
+test("~ is expanded only at the start, and only before a separator", () =>
+  inFolder(async (folder) => {
+    for (const name of ["~root", "a~"]) {
+      await fileHandleStore(undefined, { HOME: "/not/there", CURSOR_PROVIDER_HANDLE_DIR: join(folder, name) }).save("s", handleOf("c", "x"));
+      assert.equal(await namesIn(join(folder, name)), ["s.blobs", "s.json"]);
+    }
+  }));
+
+test("a directory given as a parameter beats the variable", () =>
+  inFolder(async (folder) => {
+    await fileHandleStore(folder, { CURSOR_PROVIDER_HANDLE_DIR: join(folder, "other") }).save("s", handleOf("c", "x"));
+    assert.equal(await namesIn(folder), ["s.blobs", "s.json"]);
+  }));
+
+test("files with times of long ago are used as they are", () =>
+  inFolder(async (folder) => {
+    await quiet(folder).save("s", handleOf("c", "x"));
+    for (const path of [JSON_FILE, BLOB, CHECKPOINT]) await utimes(join(folder, path), 0, 0);
+    assert.is(wordsOf(await quiet(folder).load("s")), "c: x");
+  }));
+
+test.run();
