@@ -3,12 +3,14 @@
 import { command, EXIT } from "./command.ts";
 
 /** How long an interrupted verb may take to end by itself, in milliseconds. */
-const PATIENCE = 1000;
+const PATIENCE = 2000;
 
 const interruption = new AbortController();
 process.on("SIGINT", () => {
   if (interruption.signal.aborted) process.exit(EXIT.interrupted);
   interruption.abort();
+  // A verb that waits for input waits no more.
+  process.stdin.destroy();
   setTimeout(() => process.exit(EXIT.interrupted), PATIENCE).unref();
 });
 

@@ -3,6 +3,35 @@ import type { Verb } from "./verb.ts";
 /** The verbs of the command, in the order of the help (DESIGN §5). */
 export const VERBS: readonly Verb[] = [
   {
+    name: "run",
+    operands: "PROMPT",
+    summary: "one turn, streamed",
+    details: [
+      "Its only tools are pure ones: a calculator and a clock. Needs an access token in PI_CURSOR_TOKEN, or --loopback, which starts the embedded host on 127.0.0.1 and needs no account.",
+    ],
+    options: [
+      { name: "loopback", value: "FILE", optional: true, meaning: "talk to the embedded host, with the script of FILE" },
+      { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
+      { name: "model", value: "SLUG", meaning: "the model's published slug" },
+      { name: "session", value: "ID", meaning: "continue or start this session; without it nothing is kept" },
+      { name: "record", value: "FILE", meaning: "write the frames of the Run to FILE, as replay and inspect read them" },
+      { name: "redact", meaning: "with --record: replace texts by filler of the same length" },
+    ],
+    examples: ['cursor-wire run --loopback "What is six times seven?"', "cursor-wire run --model composer-2.5 --record run.jsonl hello"],
+    count: { least: 1, most: Infinity },
+    load: async () => (await import("./run.ts")).run,
+  },
+  {
+    name: "replay",
+    operands: "FILE…",
+    summary: "a capture's server frames through the session core",
+    details: ["Prints the events that a host would have heard. No socket is opened and no time passes: the clock is that of the capture."],
+    options: [{ name: "check", meaning: "compare what the core sends with what the capture's client sent; exit 1 at a difference" }],
+    examples: ["cursor-wire replay --check fixtures/captures/*.jsonl"],
+    count: { least: 1, most: Infinity },
+    load: async () => (await import("./replay.ts")).replay,
+  },
+  {
     name: "inspect",
     operands: "[FILE…]",
     summary: "every frame by wire type, named by the tables where known, drift marked",
@@ -18,5 +47,25 @@ export const VERBS: readonly Verb[] = [
     examples: ["cursor-wire inspect fixtures/captures/text.jsonl", "cursor-wire inspect --hex 0a060a040a026869", "cursor-wire inspect --as ShellArgs --hex 0a026c73"],
     count: { least: 0, most: Infinity },
     load: async () => (await import("./inspect.ts")).inspect,
+  },
+  {
+    name: "serve",
+    operands: "[FILE]",
+    summary: "the embedded host alone",
+    details: ["Listens on 127.0.0.1 until it is interrupted, and answers every Run with the script of FILE or the built-in one."],
+    options: [{ name: "port", value: "N", meaning: "the port to listen on; default: any free one" }],
+    examples: ["cursor-wire serve --port 4610"],
+    count: { least: 0, most: 1 },
+    load: async () => (await import("./serve.ts")).serve,
+  },
+  {
+    name: "doctor",
+    operands: "",
+    summary: "environment, origin, handle folder, Node version, Pi found or not; no secrets",
+    details: ["Opens no connection. Exits 1 where something would keep a Run from starting."],
+    options: [],
+    examples: ["cursor-wire doctor"],
+    count: { least: 0, most: 0 },
+    load: async () => (await import("./doctor.ts")).doctor,
   },
 ];

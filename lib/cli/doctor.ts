@@ -1,0 +1,134 @@
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { readConfig, VARIABLES } from "../driver/config.ts";
+import { peerText } from "../session/failures.ts";
+import { told } from "./failure.ts";
+import { handleFolder } from "./handle-folder.ts";
+import { nearest } from "./nearest.ts";
+import type { Output } from "./output.ts";
+import { printable } from "./printable.ts";
+import type { Context } from "./verb.ts";
+import { version } from "./version.ts";
+
+/** One thing that was looked at. `fail`: no Run can start; `note`: worth knowing. */
+interface Finding {
+  readonly subject: string;
+  readonly state: "ok" | "note" | "fail";
+  readonly detail: string;
+  readonly nextStep?: string;
+}
+
+type Env = Context["env"];
+
+/** Looks at what a Run needs, without opening a connection (DESIGN §5). Resolves to 1 where a Run could not start. */
+export async function doctor({ out, env }: Context): Promise<number> {
+  const findings = [nodeVersion(), ...settings(env), token(env), folder(env), pi(env), ...misspelt(env)];
+  if (out.json) for (const finding of findings) out.object({ type: "finding", ...finding });
+  else for (const finding of findings) show(out, finding);
+  table(out, env);
+  return findings.some(({ state }) => state === "fail") ? 1 : 0;
+}
+
+function show(out: Output, { subject, state, detail, nextStep }: Finding): void {
+  const { style } = out;
+  const mark = state === "ok" ? style.dim("ok  ") : state === "note" ? style.yellow("note") : style.red("fail");
+  out.line(`${mark} ${subject.padEnd(13)} ${printable(detail)}`);
+  if (nextStep) out.line(`     ${"".padEnd(13)} ${style.dim(printable(nextStep))}`);
+}
+
+/** The lowest Node that is tested. */
+const NODE = [20, 19] as const;
+
+function nodeVersion(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const good = major > NODE[0] || (major === NODE[0] && minor >= NODE[1]);
+  const detail = `${process.version}; cursor-wire ${version()}`;
+  return good ? { subject: "Node", state: "ok", detail } : { subject: "Node", state: "fail", detail, nextStep: `Install Node ${NODE.join(".")} or later.` };
+}
+
+/** What the environment says, as a Run would read it. */
+function settings(env: Env): Finding[] {
+  try {
+    const { origin, clocks, debug } = readConfig(env);
+    return [
+      { subject: "origin", state: "ok", detail: origin.origin },
+      { subject: "clocks", state: "ok", detail: `first ${clocks.first} ms, idle ${clocks.idle} ms, tool use ${clocks.toolUse} ms` },
+      ...(debug === undefined ? [] : [{ subject: "debug", state: "note", detail: `redacted summaries are written to ${debug}` } as const]),
+    ];
+  } catch (error) {
+    const { message, nextStep } = told(error);
+    return [{ subject: "environment", state: "fail", detail: message, nextStep }];
+  }
+}
+
+function token(env: Env): Finding {
+  const value = env["PI_CURSOR_TOKEN"];
+  if (!value) return { subject: "token", state: "note", detail: "PI_CURSOR_TOKEN is not set", nextStep: "Only run, probe and the account's verbs need it; --loopback does not, and Pi logs in by itself." };
+  if (!/^[\x21-\x7e]+$/.test(value)) return { subject: "token", state: "fail", detail: "PI_CURSOR_TOKEN holds characters that no header may hold", nextStep: "Set it without spaces and line breaks." };
+  return { subject: "token", state: "ok", detail: `PI_CURSOR_TOKEN is set${expiry(value)}` };
+}
+
+/** When the token runs out, where it is a JWT that says so. */
+function expiry(value: string): string {
+  try {
+    const { exp } = JSON.parse(Buffer.from(value.split(".")[1] ?? "", "base64url").toString()) as { exp?: unknown };
+    if (typeof exp !== "number") return "";
+    return `${exp * 1000 < Date.now() ? "; it ran out at" : "; it runs out at"} ${new Date(exp * 1000).toISOString()}`;
+  } catch {
+    return "";
+  }
+}
+
+/** Whether handles can be kept: the folder itself, or the nearest one above that is there. */
+function folder(env: Env): Finding {
+  const path = handleFolder(env);
+  let there = path;
+  while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
+  try {
+    if (!statSync(there).isDirectory()) return { subject: "handles", state: "fail", detail: `${there} is no folder`, nextStep: "Set CURSOR_PROVIDER_HANDLE_DIR to a folder." };
+    accessSync(there, constants.W_OK | constants.X_OK);
+  } catch {
+    return { subject: "handles", state: "note", detail: `${path} can't be written: conversations are rebuilt each turn`, nextStep: "Check its permissions, or set CURSOR_PROVIDER_HANDLE_DIR." };
+  }
+  return { subject: "handles", state: "ok", detail: there === path ? path : `${path} (made when it is needed)` };
+}
+
+/** Pi, the agent that the extension is for: its command on the PATH. */
+function pi(env: Env): Finding {
+  const names = process.platform === "win32" ? ["pi.cmd", "pi.exe"] : ["pi"];
+  for (const place of (env["PATH"] ?? "").split(delimiter).filter(Boolean))
+    for (const name of names) if (executable(join(place, name))) return { subject: "Pi", state: "ok", detail: join(place, name) };
+  return { subject: "Pi", state: "note", detail: "no pi command is on the PATH", nextStep: "Only the Pi extension needs it." };
+}
+
+function executable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Variables that look like ours and are none. */
+function misspelt(env: Env): Finding[] {
+  const known = Object.keys(VARIABLES);
+  return Object.keys(env)
+    .filter((name) => name.startsWith("CURSOR_PROVIDER_") && !known.includes(name))
+    .map((name) => {
+      const near = nearest(name, known);
+      return { subject: "environment", state: "note", detail: `${name} means nothing here`, ...(near !== undefined && { nextStep: `Did you mean ${near}?` }) };
+    });
+}
+
+/** Every variable: set or its default. The value of a secret one is never printed. */
+function table(out: Output, env: Env): void {
+  if (!out.json) out.line();
+  for (const [name, { initial, meaning, secret }] of Object.entries(VARIABLES)) {
+    const value = env[name];
+    // A URL may hold a user and a password.
+    const shown = secret ? undefined : value ? peerText(value).replace(/\/\/[^/@]*@/, "//[redacted]@") : initial;
+    if (out.json) out.object({ type: "variable", name, set: Boolean(value), ...(shown !== undefined && { value: shown }), meaning });
+    else out.line(`${name.padEnd(37)} ${(value ? "set" : "default").padEnd(8)} ${printable(shown || (value ? "(secret)" : "–"))}`);
+  }
+}

@@ -1,0 +1,93 @@
+import { createReadStream } from "node:fs";
+import { AgentClientMessage } from "../agent/index.ts";
+import { Display } from "./display.ts";
+import { fileFailure, told } from "./failure.ts";
+import { fieldLines } from "./inspect-text.ts";
+import type { Output } from "./output.ts";
+import { printable } from "./printable.ts";
+import { readRecording, type Recording } from "./recording.ts";
+import { check, type Difference } from "./replay-check.ts";
+import { replayRun, type Replayed } from "./replay-run.ts";
+import { showMessage, type Extent } from "./shown.ts";
+import type { Context } from "./verb.ts";
+import type { AnyTable } from "./walk.ts";
+
+/** How much of a frame a difference shows. */
+const EXTENT: Extent = { fields: 200, text: 2000, bytes: 64 };
+
+/**
+ * Replays captures (DESIGN §5). With --check it resolves to 1 at a difference; without, where a turn failed, as `run`
+ * would have.
+ */
+export async function replay({ arguments: args, out, stdin, signal }: Context): Promise<number> {
+  let code = 0;
+  for (const file of args.positionals) {
+    if (signal.aborted) return 1;
+    const name = file === "-" ? "stdin" : file;
+    try {
+      const recording = await readRecording(file === "-" ? stdin : createReadStream(file), name);
+      if (!(await replayFile(name, recording, args.has("check"), out))) code = 1;
+    } catch (error) {
+      code = 1;
+      tell(out, error instanceof Error && "syscall" in error ? fileFailure("read", file, error) : error);
+    }
+    await out.drained();
+  }
+  return code;
+}
+
+async function replayFile(file: string, recording: Recording, checking: boolean, out: Output): Promise<boolean> {
+  const { source, client, note } = recording.header;
+  if (out.json) out.object({ type: "capture", file, ...recording.header });
+  else out.line(`${out.style.bold(file)} ${out.style.dim(printable([source, client, note].filter(Boolean).join(" · ")))}`);
+  const display = new Display(out);
+  const replayed = replayRun(recording, {
+    onEvent: (event) => display.event(event),
+    onResult: (result) => display.result(result),
+    onDiagnostic: ({ type, message }) => out.note(out.noteStyle.dim(`${type}: ${printable(message)}`)),
+  });
+  display.end();
+  const { end } = replayed;
+  if (end.type === "failed") tell(out, end.error);
+  else if (end.type !== "done") unfinished(out, end);
+  return checking ? checked(file, recording, replayed, out) : end.type !== "failed";
+}
+
+function tell(out: Output, error: unknown): void {
+  const { kind, code, message, nextStep } = told(error);
+  if (out.json) out.object({ type: "error", kind, code, message, nextStep });
+  out.note(`${out.noteStyle.red("error")} ${kind} ${code}: ${printable(message)}`);
+  if (nextStep) out.note(`next step: ${printable(nextStep)}`);
+}
+
+function unfinished(out: Output, end: Exclude<Replayed["end"], { type: "done" | "failed" }>): void {
+  const words = end.type === "restarted" ? "the client started over on another stream" : end.parked ? "the capture ends while the host has the calls" : "the capture ends in the middle of the turn";
+  if (out.json) out.object(end);
+  else out.line(out.style.yellow(`— ${words}`));
+}
+
+function checked(file: string, recording: Recording, { sent, end }: Replayed, out: Output): boolean {
+  const { equal, difference } = check(recording, sent, end.type === "unfinished" || end.type === "restarted");
+  if (out.json) out.object({ type: "check", file, equal, ...(difference && { difference: shown(difference) }) });
+  else if (difference === undefined) out.line(out.style.dim(`— check: ${equal} client frames are what the core sends`));
+  else {
+    const { index, line, recorded, sent: own } = difference;
+    out.line(out.style.red(`— check: difference at client frame ${index}${line === undefined ? "" : ` (${file}:${line})`}, after ${equal} equal ones`));
+    side(out, "recorded", recorded);
+    side(out, "the core", own);
+  }
+  return difference === undefined;
+}
+
+function side(out: Output, who: string, payload: Uint8Array | undefined): void {
+  out.line(`  ${out.style.bold(who)}${payload === undefined ? ": nothing" : `, ${payload.length} bytes`}`);
+  if (payload) for (const line of fieldLines(fieldsOf(payload), out.style, "    ")) out.line(line);
+}
+
+function shown({ index, line, recorded, sent }: Difference): object {
+  return { index, line, recorded: recorded ? fieldsOf(recorded) : null, sent: sent ? fieldsOf(sent) : null };
+}
+
+function fieldsOf(payload: Uint8Array): ReturnType<typeof showMessage>["fields"] {
+  return showMessage(payload, AgentClientMessage as AnyTable, EXTENT).fields;
+}

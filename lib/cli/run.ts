@@ -1,0 +1,118 @@
+import { basename } from "node:path";
+import { createProvider, memoryHandleStore, type Message, type TurnRequest } from "../index.ts";
+import { checkOrigin, DEFAULT_ORIGIN, isLoopback } from "../driver/origin.ts";
+import type { Loopback } from "../loopback/index.ts";
+import { callDemoTool, DEMO_TOOLS } from "./demo-tools.ts";
+import { Display } from "./display.ts";
+import { UsageError } from "./failure.ts";
+import { handleFolder } from "./handle-folder.ts";
+import { printable } from "./printable.ts";
+import { Recorder, type RecordHeader } from "./record.ts";
+import { accessToken } from "./token.ts";
+import { loadTranscript, saveTranscript, transcriptFile } from "./transcript.ts";
+import { runTurn } from "./turn.ts";
+import type { Context } from "./verb.ts";
+import { version } from "./version.ts";
+
+/** The model of a run that names none. */
+export const DEFAULT_MODEL = "composer-2.5";
+
+const RULES = "You are being tried out from a command line. Answer briefly. Use your tools where they help.";
+
+/** Diagnostics that every turn has. */
+const UNREMARKABLE: ReadonlySet<string> = new Set(["billing"]);
+
+/** Runs one turn (DESIGN §5). @throws CursorError or Failure where it fails */
+export async function run(context: Context): Promise<number> {
+  const { arguments: args, env } = context;
+  if (args.has("loopback") && args.has("origin")) throw new UsageError("--loopback and --origin exclude each other", "run");
+  if (args.has("redact") && !args.has("record")) throw new UsageError("--redact needs --record FILE", "run");
+  const prompt = args.positionals.join(" ");
+  if (prompt.trim() === "") throw new UsageError("the PROMPT is empty", "run");
+  if (!args.has("loopback")) {
+    const origin = checkOrigin(args.value("origin") || env["CURSOR_PROVIDER_AGENT_ORIGIN"] || DEFAULT_ORIGIN);
+    const record = isLoopback(origin) ? HERE : THERE;
+    return turn(context, prompt, { origin: origin.origin, accessToken: accessToken(env, origin), record, embedded: false });
+  }
+  // Only here: a run against the service needs no host.
+  const { startHost } = await import("./host.ts");
+  const host: Loopback = await startHost(args.value("loopback"));
+  try {
+    const file = args.value("loopback");
+    const note = `the embedded host, ${file === undefined ? "its demo" : basename(file)}`;
+    return await turn(context, prompt, { origin: host.origin, accessToken: "loopback", record: { source: "synthetic", note }, embedded: true });
+  } finally {
+    for (const { violations } of host.received) for (const violation of violations) context.out.note(`the host objects: ${printable(violation)}`);
+    await host.close();
+  }
+}
+
+const HERE = { source: "synthetic", note: "a host of this machine" } as const;
+const THERE = { source: "live", note: "the agent service" } as const;
+
+interface Target {
+  readonly origin: string;
+  readonly accessToken: string;
+  /** What a recording says about where its frames come from. */
+  readonly record: Pick<RecordHeader, "source" | "note">;
+  /** Whether the host ends with this process, and its conversations with it. */
+  readonly embedded: boolean;
+}
+
+async function turn({ arguments: args, out, env, signal }: Context, prompt: string, target: Target): Promise<number> {
+  const folder = handleFolder(env);
+  const sessionId = args.value("session");
+  const transcript = sessionId === undefined || target.embedded ? undefined : transcriptFile(folder, sessionId);
+  const history = transcript === undefined ? [] : await loadTranscript(transcript);
+  const recorder = recorderOf(args.value("record"), args.has("redact"), target);
+  const display = new Display(out);
+  const provider = createProvider({
+    accessToken: target.accessToken,
+    origin: target.origin,
+    env,
+    ...(target.embedded && { handles: memoryHandleStore() }),
+    ...(recorder && { onFrame: (frame) => recorder.frame(frame) }),
+    onDiagnostic({ type, message }) {
+      if (!UNREMARKABLE.has(type)) out.note(out.noteStyle.dim(`${type}: ${printable(message)}`));
+    },
+  });
+  const request: TurnRequest = {
+    ...(sessionId !== undefined && { sessionId }),
+    model: { id: args.value("model") ?? DEFAULT_MODEL },
+    systemPrompt: RULES,
+    messages: [...history, { role: "user", content: prompt }],
+    tools: [...DEMO_TOOLS],
+  };
+  let messages: Message[];
+  try {
+    messages = await runTurn(
+      provider,
+      request,
+      {
+        async onEvent(event) {
+          display.event(event);
+          await out.drained();
+        },
+        onCall(call) {
+          const result = callDemoTool(call, new Date());
+          display.result(result);
+          return result;
+        },
+      },
+      signal,
+    );
+    display.end();
+  } finally {
+    display.break();
+    await provider.close();
+    for (const file of recorder?.files ?? []) out.note(`recorded: ${file}`);
+    recorder?.close();
+  }
+  if (transcript !== undefined) await saveTranscript(folder, transcript, messages);
+  return 0;
+}
+
+function recorderOf(file: string | undefined, redacted: boolean, { record }: Target): Recorder | undefined {
+  if (file === undefined) return undefined;
+  return new Recorder(file, { ...record, client: `cursor-wire ${version()}`, ...(redacted && { redacted }) });
+}

@@ -1,0 +1,111 @@
+/** `doctor`: what a Run needs, without a connection and without secrets (DESIGN §5). */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { VARIABLES } from "../lib/driver/config.ts";
+import { cli, objects, type Ran } from "./cli-spawn.ts";
+
+const test = suite("cli doctor");
+
+async function findings(env: Record<string, string>): Promise<{ ran: Ran; of(subject: string): Record<string, unknown>[] }> {
+  const ran = await cli(["doctor", "--json"], { env });
+  const all = objects(ran).filter(({ type }) => type === "finding");
+  return { ran, of: (subject) => all.filter((finding) => finding["subject"] === subject) };
+}
+
+function token(claims: object): string {
+  return `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
+}
+
+test("a fresh machine is fine, and every variable is listed with its default", async () => {
+  const ran = await cli(["doctor"]);
+  assert.is(ran.code, 0, ran.stdout);
+  assert.match(ran.stdout, /^ok {3}Node +v\d+\./m);
+  assert.match(ran.stdout, /^ok {3}origin +https:\/\/agentn\.us\.api5\.cursor\.sh$/m);
+  assert.match(ran.stdout, /^note token/m);
+  for (const [name, { initial }] of Object.entries(VARIABLES)) assert.ok(ran.stdout.includes(`${name.padEnd(37)} default  ${initial || "–"}\n`), name);
+});
+
+test("secrets are never printed", async () => {
+  const secret = token({ exp: 4_000_000_000, sub: "someone" });
+  for (const line of [["doctor"], ["doctor", "--json"]]) {
+    const ran = await cli(line, { env: { PI_CURSOR_TOKEN: secret, CURSOR_PROVIDER_DEBUG: `Bearer ${secret}`, CURSOR_PROVIDER_AGENT_ORIGIN: "https://user:password@api2.cursor.sh" } });
+    for (const part of [secret, secret.split(".")[1]!, "someone", "user:password"]) assert.not.ok(ran.stdout.includes(part), `${part} in ${ran.stdout}`);
+    assert.match(ran.stdout, line.length === 1 ? /^PI_CURSOR_TOKEN +set +\(secret\)$/m : /"name":"PI_CURSOR_TOKEN","set":true,"meaning"/);
+  }
+});
+
+test("a token says when it runs out", async () => {
+  const later = await findings({ PI_CURSOR_TOKEN: token({ exp: 4_000_000_000 }) });
+  assert.match(later.of("token")[0]!["detail"] as string, "it runs out at 2096-10-02");
+  const before = await findings({ PI_CURSOR_TOKEN: token({ exp: 1 }) });
+  assert.match(before.of("token")[0]!["detail"] as string, "it ran out at 1970");
+  for (const opaque of ["opaque", token({ exp: "soon" })]) assert.is((await findings({ PI_CURSOR_TOKEN: opaque })).of("token")[0]!["detail"], "PI_CURSOR_TOKEN is set");
+});
+
+test("a token that no header may hold fails", async () => {
+  const { ran, of } = await findings({ PI_CURSOR_TOKEN: "a b" });
+  assert.is(of("token")[0]!["state"], "fail");
+  assert.is(ran.code, 1);
+});
+
+const WRONG: [env: Record<string, string>, detail: RegExp][] = [
+  [{ CURSOR_PROVIDER_AGENT_ORIGIN: "https://evil.example" }, /not on the allowlist/],
+  [{ CURSOR_PROVIDER_CHANNEL: "inference" }, /agent channel only/],
+  [{ CURSOR_PROVIDER_IDLE_MS: "soon" }, /no positive whole number/],
+  [{ CURSOR_PROVIDER_NATIVE_EXEC: "inproc" }, /inproc is refused/],
+];
+for (const [env, detail] of WRONG)
+  test(`${Object.keys(env)[0]}=${Object.values(env)[0]} fails`, async () => {
+    const { ran, of } = await findings(env);
+    assert.is(ran.code, 1);
+    assert.match(of("environment")[0]!["detail"] as string, detail);
+    assert.ok(of("environment")[0]!["nextStep"]);
+  });
+
+test("a misspelt variable is noted with the nearest", async () => {
+  const { ran, of } = await findings({ CURSOR_PROVIDER_IDEL_MS: "1", CURSOR_PROVIDER_SOMETHING_ELSE_ALTOGETHER: "1" });
+  assert.is(ran.code, 0);
+  assert.equal(of("environment").map(({ nextStep }) => nextStep), ["Did you mean CURSOR_PROVIDER_IDLE_MS?", undefined]);
+});
+
+test("a debug file is noted", async () => {
+  const { of } = await findings({ CURSOR_PROVIDER_DEBUG: "/tmp/debug.jsonl" });
+  assert.match(of("debug")[0]!["detail"] as string, "/tmp/debug.jsonl");
+});
+
+test("the folder of handles is there, can be made, or is something else", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cli-doctor-"));
+  try {
+    const at = async (path: string): Promise<Record<string, unknown>> => (await findings({ CURSOR_PROVIDER_HANDLE_DIR: path })).of("handles")[0]!;
+    assert.is((await at(folder))["detail"], folder);
+    assert.is((await at(join(folder, "a", "b")))["detail"], `${join(folder, "a", "b")} (made when it is needed)`);
+    writeFileSync(join(folder, "file"), "");
+    assert.is((await at(join(folder, "file", "x")))["state"], "fail");
+    assert.match((await findings({ HOME: folder })).of("handles")[0]!["detail"] as string, join(folder, ".config/pi/agent/cursor-provider/handles"));
+    if (process.getuid?.() !== 0) {
+      mkdirSync(join(folder, "locked"), { mode: 0o500 });
+      assert.is((await at(join(folder, "locked")))["state"], "note");
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("Pi is found on the PATH", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "cli-doctor-"));
+  try {
+    mkdirSync(join(folder, "other", "pi"), { recursive: true });
+    const path = `${join(folder, "other")}:${folder}`;
+    assert.is((await findings({ PATH: path })).of("Pi")[0]!["state"], "note");
+    writeFileSync(join(folder, "pi"), "#!/bin/sh\n");
+    chmodSync(join(folder, "pi"), 0o755);
+    assert.equal((await findings({ PATH: path })).of("Pi")[0], { type: "finding", subject: "Pi", state: "ok", detail: join(folder, "pi") });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test.run();
