@@ -116,12 +116,14 @@ export class Response {
   }
 
   /** Resolves when all that was sent is with the socket, or the stream is gone. */
-  flush(): Promise<void> {
-    if (this.#unwritten === 0 || this.stream.destroyed) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onFlush = resolve;
-      this.stream.once("close", resolve);
-    });
+  async flush(): Promise<void> {
+    if (this.#unwritten > 0 && !this.stream.destroyed)
+      await new Promise<void>((resolve) => {
+        this.#onFlush = resolve;
+        this.stream.once("close", resolve);
+      });
+    // node:http2 sends headers that no data follows at the end of the turn of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Nothing more may be sent. */

@@ -52,7 +52,7 @@ const STEPS: { readonly [Name in StepName]: StepShape } = {
 
 const NAMES = Object.keys(STEPS) as StepName[];
 
-/** The property that names a step; `repeat` before the `steps` it holds, `fault` before what it is beside. */
+/** The property that names a step. */
 export function stepName(step: object): StepName | undefined {
   return NAMES.find((name) => Object.hasOwn(step, name) && !(name === "wait" && isOption(step)) && !(name === "expect" && Object.hasOwn(step, "setBlob")));
 }

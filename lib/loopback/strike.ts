@@ -14,7 +14,8 @@ const MOST = 2 ** 32 - 1;
 /** Lets a response fail, behind everything that was sent before. */
 export async function strike(action: FaultAction, response: Response): Promise<void> {
   const { stream, connection } = response;
-  await response.flush();
+  // What is not to be read must not be read in the meantime.
+  if (action.type !== "slow_reader") await response.flush();
   switch (action.type) {
     case "cut":
       response.settle("reset");
@@ -27,11 +28,14 @@ export async function strike(action: FaultAction, response: Response): Promise<v
     case "reset":
       response.settle("reset");
       return connection.resetStream(stream.id!, action.code ?? constants.NGHTTP2_CANCEL);
-    case "goaway":
-      await connection.goaway(action.lastStreamId ?? stream.id!, action.code ?? constants.NGHTTP2_NO_ERROR, action.data ?? "");
-      if (!action.cut) return;
-      response.settle("reset");
-      return connection.cut(false);
+    case "goaway": {
+      const { lastStreamId = stream.id!, code = constants.NGHTTP2_NO_ERROR, data = "", cut = false } = action;
+      await connection.goaway(lastStreamId, code, data);
+      // A client takes a stream above the last one for refused.
+      if (cut || lastStreamId < stream.id!) response.settle("reset");
+      if (cut) connection.cut(false);
+      return;
+    }
     case "response": {
       const { status, contentType, headers, body } = action;
       response.change({ ...(status !== undefined && { ":status": status }), ...(contentType !== undefined && { "content-type": contentType }), ...headers });
