@@ -56,12 +56,16 @@ function readRow(value: unknown): ModelRow | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { id, name, slug, maxMode, thinkingLevelMap, images, contextWindow, maxTokens } = value as Partial<Record<keyof ModelRow, unknown>>;
   if (!isName(id) || !isName(name) || !isName(slug) || typeof maxMode !== "boolean" || typeof images !== "boolean" || !isCount(contextWindow) || !isCount(maxTokens)) return undefined;
-  const row: ModelRow = { id, name, slug, maxMode, images, contextWindow, maxTokens };
-  if (thinkingLevelMap === undefined) return row;
-  if (typeof thinkingLevelMap !== "object" || thinkingLevelMap === null) return undefined;
-  const slugs = THINKING_LEVELS.map((level) => [level, Object.hasOwn(thinkingLevelMap, level) ? (thinkingLevelMap as Record<string, unknown>)[level] : null] as const);
-  if (!slugs.every(([, slug]) => slug === null || isName(slug))) return undefined;
-  return { ...row, thinkingLevelMap: Object.fromEntries(slugs) as Record<ThinkingLevel, string | null> };
+  const levels = readLevels(thinkingLevelMap);
+  if (levels === "wrong") return undefined;
+  return { id, name, slug, maxMode, ...(levels && { thinkingLevelMap: levels }), images, contextWindow, maxTokens };
+}
+
+function readLevels(map: unknown): Record<ThinkingLevel, string | null> | undefined | "wrong" {
+  if (map === undefined) return undefined;
+  if (typeof map !== "object" || map === null) return "wrong";
+  const slugs = THINKING_LEVELS.map((level) => [level, Object.hasOwn(map, level) ? (map as Record<string, unknown>)[level] : null] as const);
+  return slugs.every(([, slug]) => slug === null || isName(slug)) ? (Object.fromEntries(slugs) as Record<ThinkingLevel, string | null>) : "wrong";
 }
 
 function isName(value: unknown): value is string {

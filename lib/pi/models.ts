@@ -11,12 +11,12 @@ export class ModelTable {
   /** Rows that were ever listed: a session may still use one that is gone. */
   readonly #rows = new Map<string, ModelRow>();
 
-  /** Replaces the list. Returns whether anything changed. */
+  /** Replaces the list. Returns whether Pi has to be told. */
   list(rows: readonly ModelRow[]): boolean {
-    const changed = JSON.stringify(rows) !== JSON.stringify(this.#listed);
+    const before = JSON.stringify(this.configs());
     this.#listed = rows;
     for (const row of rows) this.#rows.set(row.id, row);
-    return changed;
+    return JSON.stringify(this.configs()) !== before;
   }
 
   /** How many are listed. */

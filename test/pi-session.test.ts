@@ -1,0 +1,344 @@
+/** How the extension lives in Pi: activation, sessions, parked Runs, shutdown (SCENARIOS H). */
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { createExtension } from "../lib/pi/extension.ts";
+import factory, { PROVIDER } from "../lib/pi/index.ts";
+import type { PiModel, PiStreamOptions } from "../lib/pi/pi.ts";
+import { Sessions } from "../lib/pi/sessions.ts";
+import type { Script } from "../lib/loopback/index.ts";
+import { callsOf, contextOf, FakePi, LINES, onStage, read, result, textOf, tool, user, type Stage } from "./pi-fake.ts";
+
+const test = suite("pi session");
+const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
+const CALL: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { awaitResults: true }, { textFrom: "results", template: "{read}" }, ...END];
+const PARK: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { hang: true }];
+const tools = [tool("read", "path")];
+const handles = async ({ folder }: Stage) => (await readdir(join(folder, "handles")).catch(() => [])).filter((name) => name.endsWith(".json")).sort();
+
+/** Parks a Run of a session and gives the message that asks for the tool. */
+async function parked({ ask }: Stage, options: PiStreamOptions = {}) {
+  const { message } = await ask([user("read it")], options, { tools });
+  assert.is(message.stopReason, "toolUse");
+  return { message, results: [user("read it"), message, result(callsOf(message)[0]!.id, "read", "BLUE")] };
+}
+
+test("the package's default export is a factory that registers the provider", async () => {
+  assert.type(factory, "function");
+  assert.is(PROVIDER, "cursor");
+});
+
+for (const line of LINES) {
+  test(`H3 ${line}: the provider is registered when the factory has run, not at session_start`, () =>
+    onStage({ line }, async ({ pi }) => {
+      assert.equal(pi.registered.map(({ name }) => name), ["cursor"]);
+      assert.ok(pi.config.models.length > 0);
+    }));
+
+  test(`H1 ${line}: a factory that runs again registers with the Pi that called it, once`, () =>
+    onStage({ line }, async ({ env, sessions, pi }) => {
+      const again = new FakePi(line);
+      const activate = createExtension({ env, sessions });
+      await activate(again);
+      await activate(again);
+      assert.is(again.registered.length, 2);
+      assert.is(pi.registered.length, 1);
+      assert.equal([...again.handlers].map(([event, list]) => [event, list.length]), [["session_start", 2], ["session_shutdown", 2]]);
+    }));
+}
+
+test("the variable of the key is written as the line reads it", async () => {
+  const keys: string[] = [];
+  for (const line of LINES) await onStage({ line }, async ({ pi }) => void keys.push(pi.config.apiKey));
+  assert.equal(keys, ["$PI_CURSOR_TOKEN", "PI_CURSOR_TOKEN"]);
+});
+
+test("H9 a factory without a token opens no socket and leaves no timer", () =>
+  onStage({ activate: false }, async ({ env, sessions, pi, host }) => {
+    const open = () => process.getActiveResourcesInfo().filter((name) => /Timeout|TCP|TLS|DNS/.test(name)).sort();
+    const before = open();
+    await createExtension({ env, sessions })(pi);
+    assert.equal(open(), before);
+    assert.is(host.connections.accepted, 0);
+  }));
+
+test("H9 a shutdown closes the parked Run, and again is nothing", () =>
+  onStage({ script: PARK }, async (stage) => {
+    const { pi, host } = stage;
+    await pi.fire("session_start", "s1", stage.folder);
+    await parked(stage);
+    await pi.fire("session_shutdown", "s1");
+    await pi.fire("session_shutdown", "s1");
+    await host.received[0]!.closed;
+    assert.is(host.received[0]!.rstCode, 8);
+    for (let tries = 0; host.connections.open > 0 && tries < 100; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.is(host.connections.open, 0);
+  }));
+
+test("H9 a shutdown that names no session closes what started here", () =>
+  onStage({ script: PARK }, async (stage) => {
+    await stage.pi.fire("session_start", "s1", stage.folder);
+    await parked(stage);
+    await stage.pi.fire("session_shutdown");
+    await stage.host.received[0]!.closed;
+  }));
+
+test("G4 the end of one session leaves another's parked Run alive", () =>
+  onStage({ script: [CALL, CALL] }, async (stage) => {
+    const { pi, host, ask, env, sessions } = stage;
+    const child = new FakePi("1.6");
+    await createExtension({ env, sessions })(child);
+    await pi.fire("session_start", "parent", stage.folder);
+    await child.fire("session_start", "child", stage.folder);
+    const parent = await parked(stage, { sessionId: "parent" });
+    await parked(stage, { sessionId: "child" });
+    await child.fire("session_shutdown", "child");
+    await host.received[1]!.closed;
+    assert.is(textOf((await ask(parent.results, { sessionId: "parent" }, { tools })).message), "BLUE");
+    assert.is(host.received.length, 2);
+  }));
+
+test("H2 after Pi has replaced the extension, what comes late does no harm", () =>
+  onStage({ script: [PARK] }, async (stage) => {
+    const { pi } = stage;
+    await pi.fire("session_start", "s1", stage.folder);
+    await parked(stage);
+    pi.stale = true;
+    await pi.fire("session_shutdown", "s1");
+    const late = await read(pi.config.streamSimple(stage.model, contextOf("1.6", [user("hi")], "", []), { apiKey: "t", signal: AbortSignal.timeout(100) }));
+    assert.is(late.message.stopReason, "aborted");
+  }));
+
+test("H4 an abort in onPayload, in onResponse and between them is an abort, and ends once", () =>
+  onStage({ script: [{ text: "a" }, { hang: true }] }, async ({ ask }) => {
+    for (const hook of ["onPayload", "onResponse", "onProviderStreamEvent"] as const) {
+      const stop = new AbortController();
+      const { events, message } = await ask([user("hi")], { signal: stop.signal, [hook]: () => (stop.abort(), new Promise(() => {})) });
+      assert.is(message.stopReason, "aborted", hook);
+      assert.is(events.filter(({ type }) => type === "error").length, 1, hook);
+      assert.match(message.errorMessage!, "aborted", hook);
+    }
+  }));
+
+for (const delay of [0, 1, 3, 8, 20, 60])
+  test(`H4 an abort ${delay} ms after the call is an abort, within 50 ms`, () =>
+    onStage({ script: [{ wait: 5 }, { text: "a" }, { hang: true }] }, async ({ stream }) => {
+      const stop = new AbortController();
+      const answer = stream([user("hi")], { signal: stop.signal });
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      const at = Date.now();
+      stop.abort();
+      const message = await answer.result();
+      assert.is(message.stopReason, "aborted");
+      assert.ok(Date.now() - at < 50, `${Date.now() - at} ms`);
+    }));
+
+test("H4 an abort while Pi runs the tool ends the parked Run, although no call follows", () =>
+  onStage({ script: PARK }, async (stage) => {
+    const stop = new AbortController();
+    await parked(stage, { signal: stop.signal });
+    stop.abort();
+    await stage.host.received[0]!.closed;
+    assert.is(stage.host.received[0]!.rstCode, 8);
+  }));
+
+test("D56 the signal of an earlier leg does nothing to a later one, the signal of the later one does", () =>
+  onStage({ script: [{ mcp: { tool: "read", args: { path: "a" } } }, { awaitResults: true }, { text: "go" }, { hang: true }] }, async (stage) => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const { results } = await parked(stage, { signal: first.signal });
+    const answer = stage.stream(results, { signal: second.signal }, { tools });
+    let said = false;
+    for await (const event of answer)
+      if (event.type === "text_delta" && !said) {
+        said = true;
+        first.abort();
+        setTimeout(() => second.abort(), 30);
+      }
+    const message = await answer.result();
+    assert.equal([message.stopReason, textOf(message)], ["aborted", "go"]);
+  }));
+
+test("0.73 calls once more with the aborted signal: aborted, and nothing is opened", () =>
+  onStage({ line: "0.73", script: PARK }, async (stage) => {
+    const stop = new AbortController();
+    const { results } = await parked(stage, { signal: stop.signal });
+    stop.abort();
+    const { message } = await stage.ask(results, { signal: stop.signal }, { tools });
+    assert.is(message.stopReason, "aborted");
+    assert.is(stage.host.received.length, 1);
+  }));
+
+for (const [what, options, withTools] of [
+  ["without a session", { sessionId: "" }, true],
+  ["with cacheRetention none", { cacheRetention: "none" }, true],
+  ["that must not go on", { disableContinuation: true }, true],
+  ["with a foreign session and no tools", { sessionId: "title-1" }, false],
+] as [string, PiStreamOptions, boolean][])
+  test(`H8 a call ${what} disturbs neither the parked Run nor the handle`, () =>
+    onStage({ script: [CALL, [{ text: "A title." }, ...END]] }, async (stage) => {
+      const { pi, ask, host } = stage;
+      await pi.fire("session_start", "s1", stage.folder);
+      const { results } = await parked(stage);
+      const aside = await ask([user("title?")], options, withTools ? { tools } : {});
+      assert.is(textOf(aside.message), "A title.");
+      assert.equal(await handles(stage), []);
+      assert.is(textOf((await ask(results, {}, { tools })).message), "BLUE");
+      assert.is(host.received.length, 2);
+      assert.equal(await handles(stage), ["s1.json"]);
+    }));
+
+test("H8 a call without a session may call tools: its results go back on its own Run", () =>
+  onStage({ script: CALL }, async (stage) => {
+    const { message, results } = await parked(stage, { sessionId: "" });
+    assert.ok(message);
+    assert.is(textOf((await stage.ask(results, { sessionId: "" }, { tools })).message), "BLUE");
+    assert.is(stage.host.received.length, 1);
+    assert.equal(await handles(stage), []);
+  }));
+
+test("H8 an abort ends the parked Run of a call without a session", () =>
+  onStage({ script: [PARK, [{ text: "Rebuilt." }, ...END]] }, async (stage) => {
+    const stop = new AbortController();
+    const { results } = await parked(stage, { sessionId: "", signal: stop.signal });
+    stop.abort();
+    await stage.host.received[0]!.closed;
+    assert.is(textOf((await stage.ask(results, { sessionId: "" }, { tools })).message), "Rebuilt.");
+  }));
+
+test("D18 a continuation is matched by the call's id alone, whatever options it comes with", () =>
+  onStage({ script: CALL }, async (stage) => {
+    const { results } = await parked(stage);
+    const { message } = await stage.ask(results, { apiKey: "token-2", reasoning: "high" }, { tools, model: { contextWindow: 5 } });
+    assert.is(textOf(message), "BLUE");
+    assert.is(stage.host.received.length, 1);
+  }));
+
+test("H10 a call with another model closes the parked Run, and that model starts from the transcript", () =>
+  onStage({ script: [PARK, [{ getBlob: "root" }, { text: "B." }, ...END]] }, async (stage) => {
+    const { results } = await parked(stage);
+    const { message } = await stage.ask(results, {}, { tools, model: { id: "claude-4.5-sonnet" } });
+    assert.is(textOf(message), "B.");
+    await stage.host.received[0]!.closed;
+    assert.is(stage.host.received[1]!.request!.requestedModel!.modelId, "claude-4.5-sonnet");
+    assert.match(JSON.stringify(stage.host.received[1]!.prompt.messages), "BLUE");
+  }));
+
+test("a turn is resumed by a second process: the same session in a new extension", () =>
+  onStage({ script: [[{ text: "One." }, ...END], [{ expect: { resume: true } }, { text: "Two." }, ...END]] }, async (stage) => {
+    const first = await stage.ask([user("one")]);
+    await stage.pi.fire("session_shutdown", "s1");
+    const again = new FakePi("1.6");
+    await createExtension({ env: stage.env, sessions: new Sessions() })(again);
+    const { message } = await read(again.config.streamSimple(stage.model, contextOf("1.6", [user("one"), first.message, user("two")], "Be brief.", []), { apiKey: "t", sessionId: "s1" }));
+    assert.is(textOf(message), "Two.");
+    assert.equal(stage.host.received[1]!.violations, []);
+    await again.fire("session_shutdown");
+  }));
+
+test("D38 after a compaction the user texts differ, so the conversation is rebuilt and the estimate drops", () =>
+  onStage({ script: [[{ text: "One." }, ...END], [{ expect: { resume: false, conversationId: "new" } }, { text: "Two." }, ...END]] }, async ({ ask, host }) => {
+    const first = await ask([user(`one ${"x".repeat(4_000)}`)]);
+    const { message } = await ask([user("summary of one"), user("two")]);
+    assert.is(textOf(message), "Two.");
+    assert.equal(host.received[1]!.violations, []);
+    assert.ok(message.usage.input < first.message.usage.input);
+  }));
+
+test("the workspace is the session's folder, not the process's", () =>
+  onStage({}, async ({ pi, ask, host }) => {
+    await pi.fire("session_start", "s1", "/tmp/some project");
+    await ask([user("hi")]);
+    assert.equal(host.received[0]!.request!.conversationState!.previousWorkspaceUris, ["file:///tmp/some%20project"]);
+  }));
+
+test("E3 a context in which neither prompt nor tools are found, although Pi has tools, is a loud error", () =>
+  onStage({}, async ({ pi, ask, host }) => {
+    await pi.fire("session_start", "s1", "/tmp");
+    pi.tools = ["read"];
+    const { message } = await ask([user("hi")], {}, { system: "" });
+    assert.match(message.errorMessage!, "context_not_understood");
+    assert.is(host.received.length, 0);
+    pi.tools = [];
+    assert.is((await ask([user("hi")], {}, { system: "" })).message.stopReason, "stop");
+    pi.stale = true;
+    assert.is((await ask([user("hi")], {}, { system: "" })).message.stopReason, "stop");
+  }));
+
+for (const [what, change] of [
+  ["an origin that is not allowed", { CURSOR_PROVIDER_AGENT_ORIGIN: "https://evil.example" }],
+  ["a first-token time that is no number", { CURSOR_PROVIDER_FIRST_TOKEN_MS: "soon" }],
+  ["an idle time of nothing", { CURSOR_PROVIDER_IDLE_MS: "0" }],
+  ["the inference channel", { CURSOR_PROVIDER_CHANNEL: "inference" }],
+  ["native execs in the process", { CURSOR_PROVIDER_NATIVE_EXEC: "inproc" }],
+] as [string, Record<string, string>][])
+  test(`H13 ${what} is one error event, and the models are there all the same`, () =>
+    onStage({ env: change }, async ({ pi, ask }) => {
+      assert.ok(pi.config.models.length > 0);
+      const { events, message } = await ask([user("hi")]);
+      assert.equal(events.map(({ type }) => type), ["error"]);
+      assert.match(message.errorMessage!, "local error");
+    }));
+
+for (const [what, model] of [
+  ["undefined", undefined],
+  ["null", null],
+  ["an empty object", {}],
+  ["a model with an id that is no text", { id: 7, input: "image" }],
+] as [string, unknown][])
+  test(`H13 a model that is ${what} is one error event or an answer, never a throw`, () =>
+    onStage({}, async ({ pi }) => {
+      const { events, message } = await read(pi.config.streamSimple(model as PiModel, contextOf("1.6", [user("hi")], "", []), { apiKey: "t" }));
+      assert.is(events.filter(({ type }) => type === "error" || type === "done").length, 1);
+      assert.ok(message.stopReason === "stop" || message.errorMessage);
+    }));
+
+for (const context of [undefined, null, {}, { messages: 7 }, { messages: [null] }, { messages: [{ role: "user" }] }])
+  test(`H13 a context that is ${JSON.stringify(context)} is one error event`, () =>
+    onStage({}, async ({ pi, model }) => {
+      const { events } = await read(pi.config.streamSimple(model, context as never, { apiKey: "t" }));
+      assert.equal(events.map(({ type }) => type), ["error"]);
+    }));
+
+test("H13 no options at all are one error event: nobody is logged in", () =>
+  onStage({}, async ({ pi, model }) => {
+    const { message } = await read(pi.config.streamSimple(model, contextOf("1.6", [user("hi")], "", [])));
+    assert.match(message.errorMessage!, "Nobody is logged in");
+    assert.match(message.errorMessage!, "/login");
+  }));
+
+test("H13 a handle folder that cannot be written costs no turn", () =>
+  onStage({}, async ({ ask, folder, env }) => {
+    await writeFile(join(folder, "blocked"), "");
+    const { message } = await ask([user("hi")], { env: { ...env, CURSOR_PROVIDER_HANDLE_DIR: join(folder, "blocked", "handles") } });
+    assert.is(message.stopReason, "stop");
+  }));
+
+test("H13 an auth.json that is a folder costs no activation", () =>
+  onStage({ activate: false }, async ({ env, sessions, pi, folder }) => {
+    await mkdir(join(folder, ".pi", "agent", "auth.json"), { recursive: true });
+    await createExtension({ env, sessions })(pi);
+    assert.is(pi.registered.length, 1);
+  }));
+
+test("the environment of the call goes before the process's", () =>
+  onStage({}, async ({ ask }) => {
+    const { message } = await ask([user("hi")], { env: { CURSOR_PROVIDER_CHANNEL: "inference" } });
+    assert.match(message.errorMessage!, "CURSOR_PROVIDER_CHANNEL");
+  }));
+
+for (const [what, script, word] of [
+  ["the first token does not come", [{ hang: true }], "first_token_timeout"],
+  ["the model falls silent", [{ text: "a" }, { hang: true }], "idle_timeout"],
+  ["the connection is lost", [{ text: "a" }, { fault: { type: "cut" } }], "connection_lost"],
+  ["the model only asks for what is no tool", [{ repeat: 9, steps: [{ exec: { case: "shellArgs", args: { command: "ls" } } }] }, { hang: true }], "tool_loop"],
+] as [string, Script, string][])
+  test(`H11 where ${what}, the message says so`, () =>
+    onStage({ script, env: { CURSOR_PROVIDER_FIRST_TOKEN_MS: "150", CURSOR_PROVIDER_IDLE_MS: "150" } }, async ({ ask }) => {
+      const { message } = await ask([user("hi")]);
+      assert.is(message.stopReason, "error");
+      assert.match(message.errorMessage!, word);
+      assert.not.match(message.errorMessage!, /^(Aborted|Error)/);
+    }));
+
+test.run();
