@@ -15,8 +15,21 @@ const encoder = new TextEncoder();
 export function fingerprint(messages: readonly Message[]): string {
   const users = messages.filter((message) => message.role === "user");
   const digests = new Uint8Array(users.length * 32);
-  for (const [index, user] of users.entries()) digests.set(blobId(encoder.encode(userForm(user))), index * 32);
+  for (const [index, user] of users.entries()) digests.set(digestOf(user), index * 32);
   return hex(blobId(digests));
+}
+
+/** The digests of messages that were seen before, so that a turn costs what is new in it, not what its history holds. */
+const known = new WeakMap<UserMessage, { content: string; digest: Uint8Array }>();
+
+/** Only a string is remembered: what is in a list of parts may change without a sign. */
+function digestOf(user: UserMessage): Uint8Array {
+  const { content } = user;
+  const before = known.get(user);
+  if (before !== undefined && before.content === content) return before.digest;
+  const digest = blobId(encoder.encode(userForm(user)));
+  if (typeof content === "string") known.set(user, { content, digest });
+  return digest;
 }
 
 /** Hex SHA-256 over the tools' names, descriptions and schemas. The order of tools, or of a schema's keys, does not matter. Never throws. */
