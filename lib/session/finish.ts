@@ -33,11 +33,11 @@ export function complete(session: Session): void {
     fail(session, { kind: "remote", code: "empty_response", message: "The service ended the turn without a word or a tool call.", nextStep: "Send the message again, or choose another model: the slug may have been retired." });
     return;
   }
+  disarmAll(session);
   if (request.sessionId !== undefined && checkpoint !== undefined)
     session.out.push({ type: "save", handle: { conversationId, checkpoint, blobs: session.blobs.all(), fingerprint: fingerprint(request.messages), toolsetKey: toolsetKey(catalog) } });
   usage(session);
   session.out.push({ type: "emit", event: { type: "done", reason: "stop" } }, { type: "close", cancel: false });
-  disarmAll(session);
 }
 
 /** Ends a leg with its tool calls; the stream stays open (PROTOCOL §8). */

@@ -1,0 +1,225 @@
+/** The core without a world around it: a session whose clock is moved by hand. */
+import * as assert from "uvu/assert";
+import { showBytes, showMessage } from "../fixtures/sessions/notation.ts";
+import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
+import { LIMITS } from "../lib/agent/limits.ts";
+import type { CursorError } from "../lib/session/errors.ts";
+import type { Action, Event } from "../lib/session/events.ts";
+import { open } from "../lib/session/open.ts";
+import type { Session, Settings } from "../lib/session/session.ts";
+import { step, take } from "../lib/session/step.ts";
+import type { Timer } from "../lib/session/timers.ts";
+import type { Handle, Tool, TurnEvent, TurnRequest } from "../lib/session/turn.ts";
+import { encodeEnvelope, EnvelopeReader, FLAG, type Decoded, type WireError } from "../wire/index.ts";
+
+type ServerMessage = Decoded<typeof AgentServerMessage>;
+type ClientMessage = Decoded<typeof AgentClientMessage>;
+
+/** How a payload reaches the core: as one event, or cut into bytes and put together again. */
+export type Cut = "whole" | "bytes";
+
+const path = { path: { type: "string" } };
+/** The tools that stories and tests declare by name. */
+export const TOOLS: Readonly<Record<string, Tool>> = Object.fromEntries(
+  [
+    { name: "read", description: "Read a file", properties: { ...path, offset: { type: "number" }, limit: { type: "number" } }, required: ["path"] },
+    { name: "bash", description: "Run a command", properties: { command: { type: "string" }, timeout: { type: "number" } }, required: ["command"] },
+    { name: "write", description: "Write a file", properties: { ...path, content: { type: "string" } }, required: ["path", "content"] },
+    { name: "add", description: "Add two numbers", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+  ].map(({ name, description, properties, required }) => [name, { name, description, inputSchema: { type: "object", properties, required } }]),
+);
+
+/** A request of one user message. */
+export function request(text = "hi", more: Partial<TurnRequest> = {}): TurnRequest {
+  return { sessionId: "s1", model: { id: "m1" }, messages: [{ role: "user", content: text }], tools: [], ...more };
+}
+
+/** Settings whose ids are `id-1`, `id-2`, … and whose estimate is always 100 tokens. */
+export function settings(more: Partial<Settings> = {}): Settings {
+  let count = 0;
+  const clocks = { first: LIMITS.first, idle: LIMITS.idle, toolUse: LIMITS.toolUse };
+  return { clocks, burst: LIMITS.burst, drain: LIMITS.drain, mcpMeta: false, resendTools: false, uuid: () => `id-${++count}`, estimate: () => 100, ...more };
+}
+
+/** One Run. After every step it holds that the clocks agree with the session and that nothing follows the end. */
+export class Rig {
+  readonly session: Session;
+  /** Every action since the Run opened, and those of the last step. */
+  readonly all: Action[] = [];
+  last: Action[] = [];
+  now = 0;
+  /** Whether a PING is answered while time passes. */
+  answers = true;
+  readonly #due = new Map<Timer, number>();
+  readonly #cut: Cut;
+  #reader = new EnvelopeReader();
+
+  /** @throws CursorError as `open()` */
+  constructor(opener: { request?: TurnRequest; handle?: Handle | undefined; settings?: Settings } = {}, cut: Cut = "whole") {
+    this.#cut = cut;
+    this.session = open({ request: request(), handle: undefined, settings: settings(), ...opener, workspaceUri: "file:///work" });
+    this.#took(take(this.session));
+  }
+
+  /** Tells the core what happened and returns what it asks for. */
+  step(event: Event): Action[] {
+    const over = this.session.phase === "over";
+    const actions = step(this.session, event);
+    if (over) assert.is(actions.length, 0, `after the end: ${actions.map(show).join(", ")}`);
+    this.#took(actions);
+    return actions;
+  }
+
+  /** A message from the service; several at once make one payload. */
+  server(...messages: ServerMessage[]): Action[] {
+    return this.payload(join(messages.map((message) => AgentServerMessage.encode(message))));
+  }
+
+  payload(payload: Uint8Array, flags = 0): Action[] {
+    if (this.#cut === "whole") return this.step({ type: flags === 0 ? "frame" : "endStream", payload });
+    return (this.last = this.bytes(encodeEnvelope(flags, payload)));
+  }
+
+  /** Bytes of the stream, one at a time, as a driver hands them on. */
+  bytes(bytes: Uint8Array): Action[] {
+    const actions: Action[] = [];
+    for (const byte of bytes) {
+      actions.push(...this.step({ type: "alive" }));
+      try {
+        for (const { flags, payload } of this.#reader.push(Uint8Array.of(byte))) actions.push(...this.step({ type: flags === 0 ? "frame" : "endStream", payload }));
+      } catch (error) {
+        return [...actions, ...this.step({ type: "malformed", error: error as WireError })];
+      }
+    }
+    return actions;
+  }
+
+  text(text: string): Action[] {
+    return this.server({ interactionUpdate: { textDelta: { text } } });
+  }
+
+  turnEnded(): Action[] {
+    return this.server({ interactionUpdate: { turnEnded: {} } });
+  }
+
+  /** An MCP call, whose arguments are none. */
+  call(id: number, toolName: string, toolCallId = `call-${id}`): Action[] {
+    return this.server({ execServerMessage: { id, mcpArgs: { toolName, toolCallId } } });
+  }
+
+  endStream(error?: { code: string; message?: string }): Action[] {
+    return this.payload(new TextEncoder().encode(JSON.stringify(error ? { error } : {})), FLAG.endStream);
+  }
+
+  /** `ms` pass, on a connection that lives; what runs out meanwhile fires in order. */
+  after(ms: number): Action[] {
+    const end = this.now + ms;
+    const actions: Action[] = [];
+    for (let next = this.next(); next !== undefined && next[1] <= end; next = this.next()) {
+      actions.push(...this.fire(next[0]));
+      if (this.answers && this.last.some(({ type }) => type === "ping")) actions.push(...this.step({ type: "alive" }));
+    }
+    this.now = end;
+    return (this.last = actions);
+  }
+
+  /** The clock that runs out next, and when. */
+  next(): [timer: Timer, at: number] | undefined {
+    let first: [Timer, number] | undefined;
+    for (const entry of this.#due) if (first === undefined || entry[1] < first[1]) first = entry;
+    return first;
+  }
+
+  /** Time passes until this clock runs out. */
+  fire(timer: Timer): Action[] {
+    this.now = this.#due.get(timer) ?? this.now;
+    this.#due.delete(timer);
+    return this.step({ type: "timer", timer });
+  }
+
+  running(timer: Timer): boolean {
+    return this.#due.has(timer);
+  }
+
+  /** What was sent, by the last step or since the Run opened. */
+  sent(actions: readonly Action[] = this.last): ClientMessage[] {
+    return actions.flatMap((action) => (action.type === "send" ? [AgentClientMessage.decode(action.payload)] : []));
+  }
+
+  emitted(actions: readonly Action[] = this.all): TurnEvent[] {
+    return actions.flatMap((action) => (action.type === "emit" ? [action.event] : []));
+  }
+
+  /** The error that ended the Run. */
+  get error(): CursorError | undefined {
+    return this.all.flatMap((action) => (action.type === "fail" ? [action.error] : []))[0];
+  }
+
+  get saved(): Handle | undefined {
+    return this.all.flatMap((action) => (action.type === "save" ? [action.handle] : []))[0];
+  }
+
+  /** The types of diagnostics. */
+  notes(actions: readonly Action[] = this.all): string[] {
+    return actions.flatMap((action) => (action.type === "diagnostic" ? [action.diagnostic.type] : []));
+  }
+
+  #took(actions: Action[]): void {
+    this.last = actions;
+    this.all.push(...actions);
+    for (const action of actions) {
+      if (action.type === "arm") this.#due.delete(action.timer), this.#due.set(action.timer, this.now + action.ms);
+      else if (action.type === "disarm") this.#due.delete(action.timer);
+      else if (action.type === "connect") this.#reader = new EnvelopeReader();
+    }
+    assert.equal([...this.#due.keys()].sort(), [...this.session.armed].sort(), "the clocks that run");
+    if (this.session.phase === "over") assert.is(this.#due.size, 0, "no clock runs after the end");
+  }
+}
+
+/** Bytes in one piece. */
+export function join(parts: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+/** An action as a story writes it, but for sends. */
+export function show(action: Action): string {
+  switch (action.type) {
+    case "send":
+      return `> ${showMessage(AgentClientMessage.decode(action.payload))}`;
+    case "arm":
+      return `arm ${action.timer} ${action.ms}`;
+    case "disarm":
+      return `disarm ${action.timer}`;
+    case "emit":
+      return `emit ${showEvent(action.event)}`;
+    case "save":
+      return `save ${action.handle.conversationId} checkpoint=${showBytes(action.handle.checkpoint)} blobs=${action.handle.blobs.size}`;
+    case "close":
+      return action.cancel ? "close cancel" : "close";
+    case "fail":
+      return `fail ${action.error.kind} ${action.error.code} ${JSON.stringify(action.error.message)}`;
+    case "diagnostic":
+      return `diagnostic ${action.diagnostic.type}`;
+    default:
+      return action.type;
+  }
+}
+
+function showEvent(event: TurnEvent): string {
+  switch (event.type) {
+    case "text":
+    case "thinking":
+      return `${event.type} ${JSON.stringify(event.delta)}`;
+    case "tool_call":
+      return `tool_call ${event.id} ${event.name} ${JSON.stringify(event.arguments)}`;
+    case "reset":
+      return "reset";
+    case "usage":
+      return `usage input=${event.input} output=${event.output}`;
+    case "done":
+      return `done ${event.reason}`;
+    default:
+      return event satisfies never;
+  }
+}
