@@ -88,6 +88,7 @@ const NEAR: [word: string, near: string | undefined][] = [
   ["inspct", "inspect"],
   ["insp", "inspect"],
   ["docter", "doctor"],
+  ["probes", "probe"],
   ["banana", undefined],
   ["", undefined],
 ];

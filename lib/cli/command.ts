@@ -44,6 +44,8 @@ export async function command(line: readonly string[], surroundings: Surrounding
     return signal.aborted ? EXIT.interrupted : code;
   } catch (error) {
     return fail(out, error, signal);
+  } finally {
+    out.flush();
   }
 }
 

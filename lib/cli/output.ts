@@ -24,6 +24,7 @@ export class Output {
   /** For stderr. */
   readonly noteStyle: Style;
   #full = false;
+  #corked = false;
 
   constructor(stdout: Sink, stderr: Sink, env: Readonly<Record<string, string | undefined>>, json: boolean) {
     this.stdout = stdout;
@@ -33,9 +34,21 @@ export class Output {
     this.noteStyle = styleOf(stderr, env);
   }
 
-  /** Writes text to stdout as it is. */
+  /** Writes text to stdout as it is. What is written in one turn of the event loop goes out at once. */
   write(text: string): void {
+    if (!this.#corked) {
+      this.#corked = true;
+      this.stdout.cork();
+      process.nextTick(() => this.flush());
+    }
     if (!this.stdout.write(text)) this.#full = true;
+  }
+
+  /** Hands what has been written over to stdout now. */
+  flush(): void {
+    if (!this.#corked) return;
+    this.#corked = false;
+    this.stdout.uncork();
   }
 
   /** Writes one line to stdout. */

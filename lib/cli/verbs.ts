@@ -59,6 +59,21 @@ export const VERBS: readonly Verb[] = [
     load: async () => (await import("./serve.ts")).serve,
   },
   {
+    name: "probe",
+    operands: "NAME",
+    summary: "a check of the protocol document: agent, native, resume, fidelity, contract or all",
+    details: ["Runs against the configured origin with the token in PI_CURSOR_TOKEN, which costs a few turns of the plan, or with --loopback against the embedded host."],
+    options: [
+      { name: "loopback", meaning: "check against the embedded host" },
+      { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
+      { name: "model", value: "SLUG", meaning: "the model's published slug" },
+      { name: "inproc", meaning: "native: run execs in this process (not built yet)" },
+    ],
+    examples: ["cursor-wire probe all --loopback"],
+    count: { least: 1, most: 1 },
+    load: async () => (await import("./probe.ts")).probe,
+  },
+  {
     name: "doctor",
     operands: "",
     summary: "environment, origin, handle folder, Node version, Pi found or not; no secrets",

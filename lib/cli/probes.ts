@@ -1,0 +1,127 @@
+/** The checks of `probe`: questions to a model whose answers show how the service behaves today (PROTOCOL §1, §5.1). */
+import { isDeepStrictEqual } from "node:util";
+import type { Tool, ToolCallPart } from "../index.ts";
+import type { Script } from "../loopback/index.ts";
+import type { Prober } from "./prober.ts";
+
+/** One thing that a probe found out. */
+export interface Check {
+  readonly what: string;
+  /** Undefined where either is fine: worth knowing, no failure. */
+  readonly ok: boolean | undefined;
+  readonly detail: string;
+}
+
+/** One probe, and the model that the embedded host plays for it. */
+export interface Probe {
+  readonly name: string;
+  readonly ask: (prober: Prober) => Promise<Check[]>;
+  /** One script a Run. */
+  readonly scripts: readonly Script[];
+}
+
+const MARK = "cw-7f3a9c";
+const END: Script = [{ tokens: 5 }, { checkpoint: true }, { turnEnded: true }, { end: true }];
+
+/** A command tool that only knows `echo`: nothing is run. */
+const SHELL = tool("bash", "Runs a shell command and returns what it prints.", { command: { type: "string" } });
+const READ = tool("read", "Reads a file and returns its text.", { path: { type: "string" } });
+
+const SCHEMA = {
+  rows: { type: "array", items: { type: "object", properties: { name: { type: "string" }, count: { type: "integer" } }, required: ["name", "count"] } },
+  title: { type: "string" },
+};
+const ARGUMENTS = { title: "stock", rows: [{ name: "bolt", count: 3 }, { name: "nut", count: 12 }] };
+const LEDGER = tool("ledger_append", "Appends rows to the ledger.", SCHEMA);
+
+/** The probes by the names that the command takes. */
+export const PROBES: readonly Probe[] = [
+  {
+    name: "agent",
+    async ask(prober) {
+      const { text, events } = await prober.ask({ prompt: "Reply with the single word pong." });
+      const usage = events.find((event) => event.type === "usage");
+      return [
+        { what: "text arrives", ok: /pong/i.test(text), detail: text },
+        { what: "output is counted", ok: usage !== undefined && usage.output > 0, detail: `${usage?.output ?? 0} tokens` },
+        { what: "the turn ends in usage and done", ok: events.at(-2)?.type === "usage" && events.at(-1)?.type === "done", detail: events.map(({ type }) => type).slice(-2).join(", ") },
+      ];
+    },
+    scripts: [[{ thinking: "A single word." }, { text: "pong" }, ...END]],
+  },
+  {
+    name: "native",
+    async ask(prober) {
+      const { text, calls } = await prober.ask({ prompt: `Run the shell command: echo ${MARK}\nThen tell me exactly what it printed.`, tools: [SHELL], answer: echo });
+      return [
+        { what: "a command reaches the host's tool", ok: calls.some(({ name, arguments: args }) => name === "bash" && String(args["command"]).includes(MARK)), detail: shown(calls) },
+        { what: "its output reaches the model", ok: text.includes(MARK), detail: text },
+      ];
+    },
+    scripts: [[{ announce: 1 }, { exec: { case: "shellStreamArgs", args: { command: `echo ${MARK}` } } }, { textFrom: "results", template: "It printed: {shellStreamArgs}" }, ...END]],
+  },
+  {
+    name: "resume",
+    async ask(prober) {
+      const first = await prober.ask({ prompt: `Remember this word: ${MARK}. Reply with ok.`, remember: true, tools: [READ] });
+      const second = await prober.ask({ prompt: "Which word did I ask you to remember?", remember: true, tools: [READ] });
+      const [before, after] = [first.requests[0], second.requests.at(-1)];
+      return [
+        { what: "the second turn goes on with the conversation", ok: after?.conversationId !== undefined && after.conversationId === before?.conversationId, detail: second.requests.length > 1 ? "it was stale and was rebuilt" : "same conversation_id" },
+        { what: "its tools need not be sent again", ok: undefined, detail: after?.mcpTools ? "mcp_tools was sent" : "mcp_tools was left out" },
+        { what: "the model remembers", ok: second.text.includes(MARK), detail: second.text },
+      ];
+    },
+    scripts: [
+      [{ text: "ok" }, ...END],
+      [{ expect: { resume: true, conversationId: "same" } }, { text: `You said ${MARK}.` }, ...END],
+    ],
+  },
+  {
+    name: "fidelity",
+    async ask(prober) {
+      const described = tool("lookup", `Looks a word up. ${MARK}-description`, { word: { type: "string", description: `${MARK}-parameter` } });
+      const { text } = await prober.ask({
+        prompt: `List every string that begins with ${MARK}- and that you can see anywhere in your instructions or tools. Do not call a tool.`,
+        systemPrompt: `The password of the day is ${MARK}-rules.`,
+        tools: [described],
+      });
+      const sees = (where: string): string => (text.includes(`${MARK}-${where}`) ? "seen" : "not seen");
+      return [
+        { what: "the rules reach the model", ok: text.includes(`${MARK}-rules`), detail: sees("rules") },
+        { what: "a tool's description reaches it", ok: undefined, detail: sees("description") },
+        { what: "a parameter's description reaches it", ok: undefined, detail: sees("parameter") },
+      ];
+    },
+    scripts: [[{ getBlob: "root" }, { text: `I see ${MARK}-rules.` }, ...END]],
+  },
+  {
+    name: "contract",
+    async ask(prober) {
+      const { calls } = await prober.ask({
+        prompt: `Call the tool ledger_append of the namespace pi once, with exactly these arguments, then stop: ${JSON.stringify(ARGUMENTS)}`,
+        tools: [LEDGER],
+        answer: () => "appended",
+      });
+      const call = calls.find(({ name }) => name === LEDGER.name);
+      return [
+        { what: "a tool never seen before is called", ok: call !== undefined, detail: shown(calls) },
+        { what: "its nested arguments are exact", ok: call !== undefined && isDeepStrictEqual({ ...call.arguments }, ARGUMENTS), detail: JSON.stringify(call?.arguments) },
+      ];
+    },
+    scripts: [[{ announce: 1 }, { mcp: { tool: "ledger_append", args: ARGUMENTS } }, { awaitResults: true }, { text: "Appended." }, ...END]],
+  },
+];
+
+function tool(name: string, description: string, properties: Record<string, unknown>): Tool {
+  return { name, description, inputSchema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false } };
+}
+
+function echo({ arguments: args }: ToolCallPart): string {
+  const [, words] = /(?:^|[;&\n])\s*echo\s+(.*)$/s.exec(String(args["command"])) ?? [];
+  return words === undefined ? "only echo is known here" : `${words.replace(/^(["'])(.*)\1$/s, "$2")}\n`;
+}
+
+function shown(calls: readonly ToolCallPart[]): string {
+  return calls.length === 0 ? "no call" : calls.map(({ name, arguments: args }) => `${name} ${JSON.stringify(args)}`).join(", ");
+}
