@@ -54,15 +54,18 @@ for (const character of "!#$%&'()*,.:;<>?@[]^`{|}~\u007f\u0080\u00ff") {
   });
 }
 
-test("16 MiB of base64 are decoded well within a second", () => {
+test("16 MiB of base64 are decoded well within half a second", () => {
   const bytes = new Uint8Array(LIMITS.blob).fill(0xa5);
   const text = Buffer.from(bytes).toString("base64");
-  const started = performance.now();
-  const decoded = decodeBase64(text)!;
-  const took = performance.now() - started;
-  assert.is(Buffer.compare(decoded, bytes), 0);
-  // About 50 ms; the rest is for slow machines under load.
-  assert.ok(took < 750, `${took} ms`);
+  // The best of three: other work on the machine is no fault. About 50 ms on Node 20.
+  const times = Array.from({ length: 3 }, () => {
+    const started = performance.now();
+    const decoded = decodeBase64(text)!;
+    const took = performance.now() - started;
+    assert.is(Buffer.compare(decoded, bytes), 0);
+    return took;
+  });
+  assert.ok(Math.min(...times) < 500, `${times}`);
 });
 
 function refused(mimeType: string, data: string): ImageFailure {

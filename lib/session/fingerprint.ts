@@ -1,6 +1,6 @@
 /** What tells a remote conversation that still fits the host's transcript from one that does not (PROTOCOL §10). */
 import { blobId, hex } from "../agent/blob-id.ts";
-import type { Message, Tool, UserMessage } from "./turn.ts";
+import type { ImagePart, Message, Tool, UserMessage } from "./turn.ts";
 
 /** Levels of a schema that the key looks at; the codec refuses deeper ones (DESIGN §3). */
 const DEPTH = 100;
@@ -22,7 +22,7 @@ export function fingerprint(messages: readonly Message[]): string {
 /** The digests of messages that were seen before, so that a turn costs what is new in it, not what its history holds. */
 const known = new WeakMap<UserMessage, { content: string; digest: Uint8Array }>();
 
-/** Only a string is remembered: what is in a list of parts may change without a sign. */
+/** Only a string is remembered here: what is in a list of parts may change without a sign. */
 function digestOf(user: UserMessage): Uint8Array {
   const { content } = user;
   const before = known.get(user);
@@ -40,7 +40,20 @@ export function toolsetKey(tools: readonly Tool[]): string {
 
 function userForm({ content }: UserMessage): string {
   if (typeof content === "string") return sized("text", content);
-  return content.map((part) => (part.type === "text" ? sized("text", part.text) : sized("image", part.mimeType) + sized("data", part.data))).join("");
+  return content.map((part) => (part.type === "text" ? sized("text", part.text) : sized("image", imageDigest(part)))).join("");
+}
+
+/** The digests of images that were seen before: a session may hold many megabytes of them. */
+const knownImages = new WeakMap<ImagePart, { mimeType: string; data: string; digest: string }>();
+
+function imageDigest(part: ImagePart): string {
+  const { mimeType, data } = part;
+  const before = knownImages.get(part);
+  // Comparing a string with itself costs nothing, and a part that was changed is hashed anew.
+  if (before !== undefined && before.data === data && before.mimeType === mimeType) return before.digest;
+  const digest = hex(blobId(encoder.encode(sized("type", mimeType) + sized("data", data))));
+  knownImages.set(part, { mimeType, data, digest });
+  return digest;
 }
 
 function sized(kind: string, text: string): string {
