@@ -1,39 +1,20 @@
 /** Handles in files and in memory: what is saved is loaded, and nothing else ever is. */
 import { execFile } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, readdir, rename, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { LIMITS } from "../lib/agent/limits.ts";
 import { fileHandleStore, memoryHandleStore, type HandleStore } from "../lib/driver/handle-store.ts";
 import type { Diagnostic, Handle } from "../lib/session/turn.ts";
 import { hex, rejects } from "./check.ts";
 import { inFolder } from "./folder.ts";
-import { handleOf, wordsOf } from "./handles.ts";
+import { handleOf, namesIn, quiet, sha256, wordsOf } from "./handles.ts";
 
 const test = suite("handle-store");
 
-/** A store that has diagnostics for no one. */
-function quiet(folder: string): HandleStore {
-  return fileHandleStore(folder, {}, (diagnostic) => assert.unreachable(diagnostic.message));
-}
-/** Loads a session that must have no handle, and returns what was said about it. */
-async function refusal(folder: string, sessionId = "s"): Promise<string[]> {
-  const diagnostics: Diagnostic[] = [];
-  assert.is(await fileHandleStore(folder, {}, (diagnostic) => diagnostics.push(diagnostic)).load(sessionId), undefined);
-  for (const diagnostic of diagnostics) assert.is(diagnostic.type, "handle");
-  return diagnostics.map(({ message }) => message);
-}
-/** The names in a folder, sorted. */
-async function namesIn(folder: string): Promise<string[]> {
-  return (await readdir(folder)).sort();
-}
-function sha256(content: Uint8Array | string): string {
-  return createHash("sha256").update(content).digest("hex");
-}
 function same(one: Handle | undefined, other: Handle): void {
   assert.equal({ ...one, checkpoint: hex(one!.checkpoint), blobs: Array.from(one!.blobs, ([id, blob]) => [id, hex(blob)]) }, {
     ...other,
@@ -214,128 +195,6 @@ test("a load waits for the save before it", () =>
 const JSON_FILE = "s.json";
 const BLOB = join("s.blobs", sha256("x"));
 const CHECKPOINT = join("s.blobs", sha256("checkpoint of c"));
-const damages: [name: string, said: RegExp, damage: (folder: string) => Promise<unknown>][] = [
-  ["G1 the JSON is empty", /it is no JSON/, (folder) => truncate(join(folder, JSON_FILE), 0)],
-  ["G1 the JSON is truncated", /it is no JSON/, (folder) => truncate(join(folder, JSON_FILE), 100)],
-  ["G1 the JSON is bytes of 0xff", /it is no JSON/, (folder) => writeFile(join(folder, JSON_FILE), Buffer.alloc(500, 0xff))],
-  ["G1 the JSON has wrong types", /its version/, (folder) => writeFile(join(folder, JSON_FILE), "[]")],
-  ["the JSON is over 16 MiB", /the JSON of a handle takes 16777217 bytes/, (folder) => truncate(join(folder, JSON_FILE), 16 * 1024 * 1024 + 1)],
-  ["the JSON is a folder", /no regular file/, (folder) => rm(join(folder, JSON_FILE)).then(() => mkdir(join(folder, JSON_FILE)))],
-  ["the JSON is a link", /ELOOP/, (folder) => rename(join(folder, JSON_FILE), join(folder, "o.json")).then(() => symlink("o.json", join(folder, JSON_FILE)))],
-  ["the JSON is a pipe", /no regular file/, (folder) => rm(join(folder, JSON_FILE)).then(() => promisify(execFile)("mkfifo", [join(folder, JSON_FILE)]))],
-  ["a blob is missing", /is missing/, (folder) => rm(join(folder, BLOB))],
-  ["a blob is empty", /is another content/, (folder) => truncate(join(folder, BLOB), 0)],
-  ["a blob is longer", /is another content/, (folder) => writeFile(join(folder, BLOB), "xx")],
-  ["a blob is another of that length", /is another content/, (folder) => writeFile(join(folder, BLOB), "y")],
-  ["a blob is a link to itself", /ELOOP/, (folder) => rm(join(folder, BLOB)).then(() => symlink(sha256("x"), join(folder, BLOB)))],
-  ["the checkpoint is missing", /is missing/, (folder) => rm(join(folder, CHECKPOINT))],
-  ["the checkpoint is truncated", /is another content/, (folder) => truncate(join(folder, CHECKPOINT), 3)],
-  ["all blobs are missing", /is missing/, (folder) => rm(join(folder, "s.blobs"), { recursive: true })],
-  ["the blobs are a file", /ENOTDIR/, (folder) => rm(join(folder, "s.blobs"), { recursive: true }).then(() => writeFile(join(folder, "s.blobs"), ""))],
-];
-for (const [name, said, damage] of damages) {
-  test(`${name}: no handle, a diagnostic, and never another's`, () =>
-    inFolder(async (folder) => {
-      await quiet(folder).save("s", handleOf("c", "x"));
-      await quiet(folder).save("o", handleOf("other", "x"));
-      await damage(folder);
-      const [message, ...more] = await refusal(folder);
-      assert.match(message!, said);
-      assert.equal(more, []);
-    }));
-}
-
-for (const content of ["", "y", "xx"]) {
-  test(`G10 a blob that became ${JSON.stringify(content)} is written anew by the next save`, () =>
-    inFolder(async (folder) => {
-      await quiet(folder).save("s", handleOf("c", "x"));
-      await writeFile(join(folder, BLOB), content);
-      const store = fileHandleStore(folder, {}, () => {});
-      assert.is(await store.load("s"), undefined);
-      await store.save("s", handleOf("c", "x"));
-      assert.is(wordsOf(await quiet(folder).load("s")), "c: x");
-    }));
-}
-
-for (const [name, size, said] of [["checkpoint", LIMITS.checkpoint, /its checkpoint takes 8388609 bytes/], ["blob", LIMITS.blob, /one of its blobs takes 16777217 bytes/]] as const) {
-  test(`G11 a ${name} over its limit is not read`, () =>
-    inFolder(async (folder) => {
-      await quiet(folder).save("s", handleOf("c", "x"));
-      await truncate(join(folder, name === "blob" ? BLOB : CHECKPOINT), size + 1);
-      assert.match((await refusal(folder))[0]!, said);
-    }));
-}
-
-test("G11 blobs of more than 64 MiB in all are not read", () =>
-  inFolder(async (folder) => {
-    const words = ["1", "2", "3", "4", "5"];
-    await quiet(folder).save("s", handleOf("c", ...words));
-    for (const word of words) await truncate(join(folder, "s.blobs", sha256(word)), 15 * 1024 * 1024);
-    assert.match((await refusal(folder))[0]!, /another content|its blobs take over 67108864 bytes/);
-    // One content under many ids counts each time, as it will in the store of a Run.
-    const json = JSON.parse(await readFile(join(folder, JSON_FILE), "utf8")) as { blobs: unknown[] };
-    json.blobs = Array.from({ length: 5 }, (_, number) => [`id ${number}`, sha256("1")]);
-    await writeFile(join(folder, JSON_FILE), JSON.stringify(json));
-    assert.match((await refusal(folder))[0]!, /its blobs take over 67108864 bytes/);
-  }));
-
-test("G11 more than 65,536 blobs are not read", () =>
-  inFolder(async (folder) => {
-    await quiet(folder).save("s", handleOf("c", "x"));
-    const json = JSON.parse(await readFile(join(folder, JSON_FILE), "utf8")) as { blobs: unknown[] };
-    json.blobs = Array.from({ length: LIMITS.blobs + 1 }, (_, number) => [`id ${number}`, sha256("x")]);
-    await writeFile(join(folder, JSON_FILE), JSON.stringify(json));
-    assert.match((await refusal(folder))[0]!, /it names 65537 blobs/);
-  }));
-
-function many(count: number, bytes: number): Map<string, Uint8Array> {
-  const content = new Uint8Array(bytes);
-  return new Map(Array.from({ length: count }, (_, number) => [`id ${number}`, content]));
-}
-const tooLarge: [name: string, change: Partial<Handle>][] = [
-  ["a checkpoint over 8 MiB", { checkpoint: new Uint8Array(LIMITS.checkpoint + 1) }],
-  ["a blob over 16 MiB", { blobs: many(1, LIMITS.blob + 1) }],
-  ["blobs over 64 MiB", { blobs: many(5, 14 * 1024 * 1024) }],
-  ["over 65,536 blobs", { blobs: many(LIMITS.blobs + 1, 0) }],
-  ["an empty conversation id", { conversationId: "" }],
-  ["ids that take over 16 MiB of JSON", { blobs: new Map(Array.from(many(LIMITS.blobs, 0), ([id, content]) => [id.padEnd(256, "x"), content])) }],
-];
-for (const [name, change] of tooLarge) {
-  test(`G11 ${name}: the save rejects and the older handle stays`, () =>
-    inFolder(async (folder) => {
-      const store = quiet(folder);
-      await store.save("s", handleOf("c", "x"));
-      assert.instance(await rejects(store.save("s", { ...handleOf("c", "x"), ...change })), RangeError);
-      assert.is(wordsOf(await store.load("s")), "c: x");
-    }));
-}
-
-test("G11 60 MiB are saved and loaded in seconds, and saved again in no time", () =>
-  inFolder(async (folder) => {
-    const handle = handleOf("c");
-    for (let number = 0; number < 240; number++) {
-      const blob = new Uint8Array(randomBytes(256 * 1024));
-      handle.blobs.set(sha256(blob), blob);
-    }
-    const store = quiet(folder);
-    const timed = async (work: () => Promise<unknown>): Promise<number> => {
-      const started = performance.now();
-      await work();
-      return performance.now() - started;
-    };
-    const first = await timed(() => store.save("s", handle));
-    // The best of five: other work on the machine is no fault.
-    const again = [];
-    for (let number = 0; number < 5; number++) again.push(await timed(() => store.save("s", handle)));
-    assert.ok(Math.min(...again) < 200, `${again}`);
-    let loaded: Handle | undefined;
-    const load = await timed(async () => (loaded = await quiet(folder).load("s")));
-    assert.ok(first < 30_000 && load < 10_000, `${first}, ${load}`);
-    assert.is(loaded!.blobs.size, 240);
-    for (const [id, blob] of loaded!.blobs) assert.is(Buffer.compare(blob, handle.blobs.get(id)!), 0);
-    assert.ok((await stat(join(folder, JSON_FILE))).size < 20_000);
-  }));
-
 const refusals: [name: string, prepare: (folder: string) => Promise<unknown>][] = [
   ["a folder that is a file", (folder) => writeFile(join(folder, "handles"), "")],
   ["blobs that are a file", (folder) => mkdir(join(folder, "handles")).then(() => writeFile(join(folder, "handles", "s.blobs"), ""))],

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { fileHandleStore, type HandleStore } from "../lib/driver/handle-store.ts";
 import type { Handle } from "../lib/session/turn.ts";
 
 /** A handle whose blobs are these words. */
@@ -6,7 +8,7 @@ export function handleOf(conversationId: string, ...words: string[]): Handle {
   return {
     conversationId,
     checkpoint: bytesOf(`checkpoint of ${conversationId}`),
-    blobs: new Map(words.map((word) => [createHash("sha256").update(word).digest("hex"), bytesOf(word)])),
+    blobs: new Map(words.map((word) => [sha256(word), bytesOf(word)])),
     fingerprint: "f".repeat(64),
     toolsetKey: "e".repeat(64),
   };
@@ -16,11 +18,28 @@ export function handleOf(conversationId: string, ...words: string[]): Handle {
 export function wordsOf(handle: Handle | undefined): string | undefined {
   if (handle === undefined) return undefined;
   const words = Array.from(handle.blobs, ([id, content]) => {
-    if (createHash("sha256").update(content).digest("hex") !== id) throw new Error(`${id} is another blob`);
+    if (sha256(content) !== id) throw new Error(`${id} is another blob`);
     return Buffer.from(content).toString();
   });
   if (Buffer.from(handle.checkpoint).toString() !== `checkpoint of ${handle.conversationId}`) throw new Error("another checkpoint");
   return [`${handle.conversationId}:`, ...words].join(" ");
+}
+
+/** A file store in which every diagnostic is a failure. */
+export function quiet(folder: string): HandleStore {
+  return fileHandleStore(folder, {}, ({ message }) => {
+    throw new Error(message);
+  });
+}
+
+/** Hex SHA-256. */
+export function sha256(content: Uint8Array | string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** The names in a folder, sorted. */
+export async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder)).sort();
 }
 
 function bytesOf(text: string): Uint8Array {
