@@ -222,10 +222,10 @@ export async function conversation(
   }
 }
 
-/** Waits until something holds, for two seconds at most. */
+/** Waits until something holds, for five seconds at most. */
 export async function until(holds: () => boolean): Promise<void> {
   for (let waited = 0; !holds(); waited += 5) {
-    if (waited > 2000) throw new Error(`waited in vain for ${String(holds)}`);
+    if (waited > 5000) throw new Error(`waited in vain for ${String(holds)}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -27,9 +27,9 @@ interface Seen {
   goaways: Client["goaways"];
 }
 
-/** A Run with faults; `over` is undefined where the stream is still open after a while. */
-async function seen(faults: readonly Fault[], script: Script = SCRIPT): Promise<{ seen: Seen; state: string }> {
-  const result: Partial<Seen> = {};
+/** A Run with faults, to its end; or, where none is `wanted`, until so many bytes came and then a little longer. */
+async function seen(faults: readonly Fault[], script: Script = SCRIPT, wanted?: { bytes: number }): Promise<{ seen: Seen; state: string }> {
+  let result: Seen | undefined;
   let state = "";
   await conversation({ faults, script }, async (client, loopback) => {
     client.request();
@@ -37,7 +37,9 @@ async function seen(faults: readonly Fault[], script: Script = SCRIPT): Promise<
     const reading = (async () => {
       for (let envelope; (envelope = await client.nextEnvelope()); ) frames.push(`${envelope.flags} ${hex(envelope.payload)}`);
     })();
-    const over = await Promise.race([client.over, new Promise<undefined>((resolve) => setTimeout(resolve, 150, undefined))]);
+    if (wanted) await until(() => loopback.received.length === 1 && client.bytes >= wanted.bytes);
+    const late = wanted && new Promise<undefined>((resolve) => setTimeout(resolve, 60, undefined));
+    const over = await (late ? Promise.race([client.over, late]) : client.over);
     if (over) {
       await reading;
       await loopback.received[0]!.closed;
@@ -46,9 +48,9 @@ async function seen(faults: readonly Fault[], script: Script = SCRIPT): Promise<
     // Headers that never come would be waited for until the client gives up.
     client.close();
     const headers = await client.headers;
-    Object.assign(result, { status: `${headers[":status"]} ${headers["content-type"]}`, frames, bytes: client.bytes, over, goaways: client.goaways });
+    result = { status: `${headers[":status"]} ${headers["content-type"]}`, frames, bytes: client.bytes, over, goaways: client.goaways };
   });
-  return { seen: result as Seen, state };
+  return { seen: result!, state };
 }
 
 const OK = "200 application/connect+proto";
@@ -106,7 +108,7 @@ const CASES: readonly [name: string, faults: readonly Fault[], status: string, f
 
 for (const [name, faults, status, frames, over, state, bytes] of CASES)
   test(name, async () => {
-    const { seen: came, state: stood } = await seen(faults);
+    const { seen: came, state: stood } = await seen(faults, SCRIPT, over === undefined ? { bytes: bytes ?? frames.length * 13 } : undefined);
     assert.is(came.status, status);
     assert.equal(came.frames, frames);
     if (bytes !== undefined) assert.is(came.bytes, bytes);
@@ -167,16 +169,19 @@ const STEPS: readonly [fault: FaultAction, frames: readonly string[], over: Part
 
 for (const [fault, frames, over] of STEPS)
   test(`${JSON.stringify(fault)} strikes where it stands in a script`, async () => {
-    const { seen: came } = await seen([], [{ text: "hi" }, { repeat: 1, steps: [{ fault }] }, { text: "hi" }]);
+    const { seen: came } = await seen([], [{ text: "hi" }, { repeat: 1, steps: [{ fault }] }, { text: "hi" }], over === undefined ? { bytes: 13 } : undefined);
     assert.equal(came.frames, frames);
     assertOver(came.over, over);
   });
 
-/** Whether a PING is acknowledged within a while. */
-function pinged(client: Client): Promise<boolean> {
+/** Whether a PING is acknowledged within some milliseconds. */
+function pinged(client: Client, ms = 2000): Promise<boolean> {
   return new Promise((resolve) => {
-    setTimeout(resolve, 100, false);
-    client.session.ping(() => resolve(true));
+    const late = setTimeout(resolve, ms, false);
+    client.session.ping(() => {
+      clearTimeout(late);
+      resolve(true);
+    });
   });
 }
 
@@ -186,7 +191,7 @@ for (const [type, acknowledged] of [["stall", true], ["slow_reader", true], ["fr
       client.request();
       await client.next();
       await new Promise((resolve) => setTimeout(resolve, 20));
-      assert.is(await pinged(client), acknowledged);
+      assert.is(await pinged(client, acknowledged ? 2000 : 60), acknowledged);
     });
     assert.is(received.pings, acknowledged ? 1 : 0);
   });

@@ -62,18 +62,18 @@ const ANSWERS: readonly [name: string, script: Script, answers: readonly ClientM
   ["an answer to another query is held against it", SEARCH, [{ interactionResponse: { id: 0, exaFetchRequestResponse: { approved: {} } } }], ["query 0 (webSearchRequestQuery) is answered by exaFetchRequestResponse.approved, not by webSearchRequestResponse"], true],
   ["an answer to a query that was not asked is held against it", SEARCH, [{ interactionResponse: { id: 4, webSearchRequestResponse: { approved: {} } } }, { interactionResponse: { id: 0, webSearchRequestResponse: { approved: {} } } }], ["webSearchRequestResponse.approved answers query 4, which was never asked"], true],
   ["D11 a query without an answer parks", SEARCH, [], [], false],
-  ["a heartbeat of the Run is nothing", [{ wait: 30 }, { text: "on" }], [{ clientHeartbeat: {} }], [], true],
-  ["a message that says nothing is held against it", [{ wait: 30 }, { text: "on" }], [{}], ["an AgentClientMessage says nothing (§2)"], true],
-  ["a prewarm request is held against it", [{ wait: 30 }, { text: "on" }], [{ unknown: [{ no: 8, type: 2, bytes: bytes("4200") }] }], ["fields 8 of AgentClientMessage are not sent (§2)"], true],
-  ["a conversation action is held against it", [{ wait: 30 }, { text: "on" }], [{ conversationAction: {} }], ["a conversation_action outside a run request (§2)"], true],
-  ["a second run request is held against it", [{ wait: 30 }, { text: "on" }], [{ runRequest: {} }], ["a second run request (§2)"], true],
+  ["a heartbeat of the Run is nothing", CALL, [{ clientHeartbeat: {} }, mcp(), close()], [], true],
+  ["a message that says nothing is held against it", CALL, [{}, mcp(), close()], ["an AgentClientMessage says nothing (§2)"], true],
+  ["a prewarm request is held against it", CALL, [{ unknown: [{ no: 8, type: 2, bytes: bytes("4200") }] }, mcp(), close()], ["fields 8 of AgentClientMessage are not sent (§2)"], true],
+  ["a conversation action is held against it", CALL, [{ conversationAction: {} }, mcp(), close()], ["a conversation_action outside a run request (§2)"], true],
+  ["a second run request is held against it", CALL, [{ runRequest: {} }, mcp(), close()], ["a second run request (§2)"], true],
 ];
 
 for (const [name, script, answers, violations, goesOn] of ANSWERS)
   test(name, async () => {
     const received = await conversation(script, async (client, loopback) => {
       client.request();
-      if (script[0] !== undefined && !("wait" in script[0])) await client.next();
+      await client.next();
       const sent = 1 + answers.length;
       client.sendAll(answers);
       const run = await loopback.run(0);
@@ -428,6 +428,15 @@ test("B4 a compressed frame is ignored, and the turn parks", async () => {
   });
   assert.is(received.parkedBy, "a frame is compressed (§1)");
   assert.is(received.messages.length, 2);
+});
+
+test("B4 a compressed run request is ignored too, so that nothing ever begins", async () => {
+  const received = await conversation([{ text: "never" }], async (client, loopback) => {
+    client.sendFrame(1, AgentClientMessage.encode({ runRequest: {} }));
+    await until(() => loopback.received[0]?.state === "parked");
+    assert.is(client.bytes, 0);
+  });
+  assert.is(received.request, undefined);
 });
 
 test("what comes after the host's end is held against the client", async () => {

@@ -150,10 +150,10 @@ test("bytes that follow hostile ones are not read", async () => {
 });
 
 test("an end-stream envelope of the client's is held against it", async () => {
-  const received = await conversation([{ wait: 20 }], async (client) => {
+  const received = await conversation([{ hang: true }], async (client, loopback) => {
     client.request();
     client.sendFrame(2, encodeEndStream());
-    await client.end();
+    await until(() => loopback.received[0]?.frames.length === 2);
   });
   assert.equal(received.violations, ["an end-stream envelope came from the client"]);
 });
@@ -181,7 +181,8 @@ test("seeded garbage never costs more than its Run", async () => {
     }
     client.stream.end();
     const end = client.end();
-    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 30))]);
+    await loopback.run(round);
+    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 15))]);
     client.close();
     await end;
   }
@@ -362,7 +363,7 @@ for (const [name, options, ready] of CLOSING)
     await loopback.close();
     await loopback.received[0]!.closed;
     await client.over;
-    assert.ok(performance.now() - start < 500);
+    assert.ok(performance.now() - start < 2000);
     assert.is(loopback.received[0]!.state, "reset");
     assert.is(loopback.connections.open, 0);
   });

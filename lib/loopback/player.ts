@@ -1,4 +1,4 @@
-import type { Decoded } from "../../wire/index.ts";
+import { encodeFields, WIRE_TYPE, type Decoded } from "../../wire/index.ts";
 import { AgentServerMessage, ConversationStateStructure } from "../agent/index.ts";
 import { askBlobs, askExec, askMcp, askQuery, askRequestContext, giveBlob } from "./question.ts";
 import type { Run } from "./run.ts";
@@ -98,24 +98,19 @@ function textFrom({ textFrom: source, template }: Steps["textFrom"], { received,
 
 /** The field that pads a checkpoint: no table knows it, so a client keeps it as it is (§3). */
 const PADDING = 1000;
+/** Bytes in front of its value: two of the tag, and about three of the length. */
+const PADDING_HEAD = 5;
 
-function checkpointBytes({ bytes, size }: { bytes?: string; size?: number }, run: Run): Uint8Array {
+function checkpointBytes({ bytes, size }: { bytes?: string; size?: number }, { state, given }: Run): Uint8Array {
   if (bytes !== undefined) return fromHex(bytes);
-  const turn = ConversationStateStructure.encode({ turns: run.given, tokenDetails: { usedTokens: 1000, maxTokens: 200_000 } });
-  const padding = ConversationStateStructure.encode({ unknown: size === undefined ? [] : [{ no: PADDING, type: 2, bytes: padded(size - run.state.length - turn.length) }] });
-  const whole = new Uint8Array(run.state.length + turn.length + padding.length);
-  whole.set(run.state);
-  whole.set(turn, run.state.length);
-  whole.set(padding, run.state.length + turn.length);
+  const turn = ConversationStateStructure.encode({ turns: given, tokenDetails: { usedTokens: 1000, maxTokens: 200_000 } });
+  const room = (size ?? 0) - state.length - turn.length - PADDING_HEAD;
+  const padding = size === undefined ? new Uint8Array(0) : encodeFields([{ no: PADDING, type: WIRE_TYPE.length, value: filler(Math.max(0, room)) }]);
+  const whole = new Uint8Array(state.length + turn.length + padding.length);
+  whole.set(state);
+  whole.set(turn, state.length);
+  whole.set(padding, state.length + turn.length);
   return whole;
-}
-
-/** A field of about so many bytes. */
-function padded(size: number): Uint8Array {
-  const encoded = AgentServerMessage.encode({ conversationCheckpointUpdate: filler(Math.max(0, size - 6)) });
-  const length = encoded.subarray(1);
-  // The tag of field 1000 with wire type 2 is 8002, in two bytes.
-  return Uint8Array.from([(((PADDING * 8 + 2) & 0x7f) | 0x80), (PADDING * 8 + 2) >> 7, ...length]);
 }
 
 /** Where a Run is not as expected: in words. */

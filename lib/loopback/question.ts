@@ -1,4 +1,4 @@
-import { encodeValue, type Decoded } from "../../wire/index.ts";
+import { encodeValue, type Decoded, type UnknownField } from "../../wire/index.ts";
 import { AgentServerMessage, asksMcpState, blobId, camel, execByName, ExecServerMessage, hex, InteractionQuery, queryByName, type RequestContext } from "../agent/index.ts";
 import { answerName, at, type Properties } from "./answer.ts";
 import type { Ask } from "./asks.ts";
@@ -81,7 +81,7 @@ export async function askExec({ exec }: Steps["exec"], run: Run): Promise<void> 
   const name = exec.case ?? caseOf(ExecServerMessage, raw!);
   const execId = exec.execId ?? (exec.case === undefined || WITHOUT_EXEC_ID.includes(exec.case) ? undefined : `exec-${id}`);
   const ids = { ...given(id), ...(execId !== undefined && { execId }) };
-  const body = raw === undefined ? { [name!]: argsOf(exec, id) } : { unknown: [{ no: 0, type: 0, bytes: fromHex(raw) }] };
+  const body = raw === undefined ? { [name!]: argsOf(exec, id) } : asTheyAre(raw);
   const message: ServerMessage = { execServerMessage: { ...ids, ...body } };
   const result = execByName.get(name ?? "")?.result?.name;
   const ask: Ask = {
@@ -100,7 +100,7 @@ export async function askExec({ exec }: Steps["exec"], run: Run): Promise<void> 
 export async function askQuery({ query }: Steps["query"], run: Run): Promise<void> {
   const { raw, id = run.id("query"), args = {}, expect, wait } = query;
   const name = query.case ?? caseOf(InteractionQuery, raw!);
-  const body = raw === undefined ? { [name!]: valueFromJson(tableOf(InteractionQuery.fields[name!]!)!, args, "args") } : { unknown: [{ no: 0, type: 0, bytes: fromHex(raw) }] };
+  const body = raw === undefined ? { [name!]: valueFromJson(tableOf(InteractionQuery.fields[name!]!)!, args, "args") } : asTheyAre(raw);
   const response = queryByName.get(name ?? "")?.response;
   const ask: Ask = {
     channel: "query",
@@ -141,6 +141,11 @@ function caseOf(table: typeof ExecServerMessage | typeof InteractionQuery, raw: 
   } catch {
     return undefined;
   }
+}
+
+/** Fields that are written as they are: the table's way to keep what it does not know. */
+function asTheyAre(raw: string): { unknown: UnknownField[] } {
+  return { unknown: [{ no: 0, type: 0, bytes: fromHex(raw) }] };
 }
 
 /** An id as the wire has it: 0 is left out. */

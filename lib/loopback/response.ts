@@ -105,7 +105,7 @@ export class Response {
 
   /** Sends bytes of the body, with the faults that strike among them, and waits where the client is slow. */
   async write(bytes: Uint8Array): Promise<void> {
-    this.#check();
+    this.respond({});
     let at = 0;
     for (const stop of this.#stops(this.#bytes, bytes.length)) {
       await this.#send(bytes.subarray(at, stop));
@@ -151,7 +151,7 @@ export class Response {
   /** Where in the next `length` bytes a fault strikes, the last byte included. */
   #stops(from: number, length: number): number[] {
     const bytes = this.#faults.map(placeOf).flatMap((place) => (typeof place === "object" && "byte" in place ? place.byte - from : []));
-    return bytes.filter((stop) => stop > 0 && stop <= length).sort((one, other) => one - other);
+    return [...new Set(bytes)].filter((stop) => stop > 0 && stop <= length).sort((one, other) => one - other);
   }
 
   async #at(place: Place): Promise<void> {

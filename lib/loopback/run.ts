@@ -118,7 +118,7 @@ export class Run {
       this.check();
       const awaiting = missing();
       if (awaiting.length === 0 && received.parkedBy === undefined) break;
-      received.state = received.request === undefined ? "open" : "parked";
+      received.state = received.request === undefined && received.parkedBy === undefined ? "open" : "parked";
       received.awaiting = awaiting;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
@@ -170,7 +170,7 @@ export class Run {
     if (this.received.state === "ended") return this.violation(`${chunk.length} bytes came after the host ended the Run`);
     if (this.#failed) return;
     try {
-      for (const envelope of this.#reader.push(chunk)) this.#frame(envelope);
+      for (const envelope of this.#reader.push(chunk)) if (!this.#failed) this.#frame(envelope);
       if (this.#reader.failure) throw this.#reader.failure;
     } catch (error) {
       void this.fail("invalid_argument", (error as Error).message);

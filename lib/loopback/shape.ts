@@ -42,15 +42,25 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A string. */
 export const text = test("a text", (value) => typeof value === "string");
+/** A boolean. */
 export const flag = test("true or false", (value) => typeof value === "boolean");
+/** Only true. */
 export const yes = test("true", (value) => value === true);
+/** A count or a number of the protocol. */
 export const whole = test("a whole number from 0", isWhole);
+/** A time that a timer can take. */
 export const milliseconds = test("a whole number of milliseconds below 2^31", (value) => isWhole(value) && value < 2 ** 31);
+/** A size that the host may allocate. */
 export const byteCount = test("a whole number of bytes up to 64 MiB", (value) => isWhole(value) && value <= 64 * 1024 * 1024);
+/** Bytes as hex digits. */
 export const hexadecimal = test("bytes in hex", (value) => typeof value === "string" && /^([0-9a-f]{2})*$/i.test(value));
+/** A status that ends a request. */
 export const status = test("a status of HTTP from 200 to 599", (value) => isWhole(value) && value >= 200 && value < 600);
+/** An object whose values are strings, such as headers. */
 export const texts = test("an object of texts", (value) => isRecord(value) && Object.values(value).every((item) => typeof item === "string"));
+/** Any object. */
 export const record = test("an object", isRecord);
 
 /** One of some words. */

@@ -52,13 +52,11 @@ export async function strike(action: FaultAction, response: Response): Promise<v
     case "end_stream":
       return response.finish();
     case "partial_frame": {
-      response.respond({});
       const envelope = encodeEnvelope(0, new Uint8Array(action.declared ?? 64));
       await response.write(envelope.subarray(0, action.sent ?? 8));
       return response.finish();
     }
     case "oversize": {
-      response.respond({});
       const header = new Uint8Array(5);
       new DataView(header.buffer).setUint32(1, Math.min(action.length ?? MOST, MOST));
       await response.write(header);
