@@ -3,6 +3,7 @@
  * searches and listings. They are plain POSIX; a search prefers `rg` where it is installed, because it is what the
  * service's own client uses: it knows the patterns that the model writes, and leaves out what git ignores.
  */
+import type { NativeIntent } from "../../agent/exec-row.ts";
 import type { Operation, Values } from "./operation.ts";
 import { anchored, enter, quote } from "./quote.ts";
 
@@ -15,32 +16,27 @@ const BRACES = 16;
 /** What `grep -E` does not know: classes such as \d, groups such as (?i), lazy and possessive counts. */
 const PERL = /\\[dDpPhHRXxuUkKQEAzZvVN]|\(\?|[*+?}][?+]/;
 
+const COMMANDS: Readonly<Record<NativeIntent, ((values: Values) => string) | undefined>> = {
+  shell: undefined,
+  read: undefined,
+  write: undefined,
+  edit: undefined,
+  delete: ({ path = "" }) => `sz=$(wc -c < ${quote(path)}) && rm -- ${quote(path)} && printf '${SIZE_MARK}%s\\n' "$sz"`,
+  grep: grepCommand,
+  find: findCommand,
+  ls: ({ path = "." }) => `ls -1Ap -- ${quote(path)}`,
+};
+
 /** The command that does the operation; undefined for an intent that has none. */
 export function composite({ intent, values }: Operation): string | undefined {
-  const { path = ".", pattern = "" } = values;
-  switch (intent) {
-    case "delete": {
-      const file = quote(path);
-      return `sz=$(wc -c < ${file}) && rm -- ${file} && printf '${SIZE_MARK}%s\\n' "$sz"`;
-    }
-    case "grep":
-      return grepCommand(values);
-    case "find": {
-      const names = nameGlobs(pattern);
-      const others = names && `find . \\( -name .git -o -name node_modules \\) -prune -o -type f \\( ${names.map((name) => `-name ${quote(name)}`).join(" -o ")} \\) -print`;
-      // The globs of rg are anchored at the folder it runs in.
-      return inFolder(values.path, preferred(`rg --files -g ${quote(pattern)}`, others));
-    }
-    case "ls":
-      return `ls -1Ap -- ${quote(path)}`;
-    case "shell":
-    case "read":
-    case "write":
-    case "edit":
-      return undefined;
-    default:
-      return intent satisfies never;
-  }
+  return COMMANDS[intent]?.(values);
+}
+
+function findCommand({ path, pattern = "" }: Values): string {
+  const names = nameGlobs(pattern)?.map((name) => `-name ${quote(name)}`);
+  const find = names && `find . \\( -name .git -o -name node_modules \\) -prune -o -type f \\( ${names.join(" -o ")} \\) -print`;
+  // The globs of rg are anchored at the folder it runs in.
+  return inFolder(path, preferred(`rg --files -g ${quote(pattern)}`, find));
 }
 
 function grepCommand(values: Values): string {

@@ -3,7 +3,7 @@ export type Fault = "notFound" | "permission" | "notFile" | "noSpace" | "busy" |
 
 /** The words of systems and shells, most telling first. */
 const FAULTS: readonly { readonly pattern: RegExp; readonly fault: Fault }[] = [
-  { pattern: /\bENOENT\b|no such file or directory|\bfile not found\b|\bdoes not exist\b/i, fault: "notFound" },
+  { pattern: /\bENOENT\b|no such file|\bfile not found\b|\bdoes not exist\b/i, fault: "notFound" },
   { pattern: /\bEACCES\b|\bEPERM\b|\bEROFS\b|permission denied|operation not permitted|read-only file system/i, fault: "permission" },
   { pattern: /\bEISDIR\b|is a directory/i, fault: "notFile" },
   { pattern: /\bENOSPC\b|no space left/i, fault: "noSpace" },

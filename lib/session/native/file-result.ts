@@ -1,13 +1,13 @@
-import type { Answer, Result } from "./answer.ts";
 import { capText, lineCount, utf8Size } from "./cap-text.ts";
 import { SIZE_MARK } from "./composite.ts";
 import { readExit } from "./exit.ts";
 import { faultOf } from "./fault.ts";
+import { given } from "./given.ts";
 import { readNotice } from "./notice.ts";
-import { textOf, type Outcome } from "./outcome.ts";
+import { textOf, type Answer, type Outcome, type Result } from "./outcome.ts";
 
-/** How the host introduces an image that it read. */
-const IMAGE_TEXT = /^Read image file \[[^\]\n]*\]/;
+/** How the host introduces an image that it read, if at all. */
+const IMAGE_TEXT = /^(?:\[Image saved to [^\n]*\]\n?)?(?:Read image file \[|$)/;
 const SIZE = new RegExp(`^${SIZE_MARK}\\s*(\\d{1,15})\\s*$`, "gm");
 
 /**
@@ -18,18 +18,18 @@ export function readResult({ operation, outcome, passed }: Answer): NonNullable<
   const { path = "", offset, limit } = operation.values;
   if (outcome.isError) return readFault(path, outcome);
   const ranged = (offset !== undefined || limit !== undefined) && (offset === undefined || passed("offset")) && (limit === undefined || passed("limit"));
-  const range = ranged ? { rangeApplied: true } : {};
   const [image, ...others] = outcome.images;
-  if (image !== undefined && others.length === 0 && (outcome.text === "" || IMAGE_TEXT.test(outcome.text)))
+  if (image !== undefined && others.length === 0 && IMAGE_TEXT.test(outcome.text))
     return { success: { path, fileSize: image.data.length, data: image.data } };
   const text = textOf(outcome);
   const notice = readNotice(text);
   const { shown } = notice;
   const content = capText(text);
   const before = ranged && offset !== undefined ? offset - 1 : 0;
-  const cut = content !== text || notice.by !== undefined;
   const totalLines = notice.totalLines ?? before + lineCount(shown);
-  return { success: { path, content, totalLines, fileSize: utf8Size(shown), ...(cut && { truncated: true }), ...range } };
+  const truncated = content !== text || notice.by !== undefined;
+  // The content is one of two arms: left out it would be none.
+  return { success: { content, ...given({ path, totalLines, fileSize: utf8Size(shown), truncated, rangeApplied: ranged }) } };
 }
 
 function readFault(path: string, outcome: Outcome): NonNullable<Result["readResult"]> {
@@ -40,9 +40,9 @@ function readFault(path: string, outcome: Outcome): NonNullable<Result["readResu
     case "permission":
       return { permissionDenied: { path } };
     case "notFile":
-      return { invalidFile: { path, reason: error } };
+      return { invalidFile: given({ path, reason: error }) };
     default:
-      return { error: { path, error } };
+      return { error: given({ path, error }) };
   }
 }
 
@@ -50,17 +50,17 @@ function readFault(path: string, outcome: Outcome): NonNullable<Result["readResu
 export function writeResult({ operation, outcome }: Answer, returnContent: boolean): NonNullable<Result["writeResult"]> {
   const { path = "", content = "" } = operation.values;
   if (!outcome.isError) {
-    const after = returnContent ? { fileContentAfterWrite: capText(content) } : {};
-    return { success: { path, linesCreated: lineCount(content), fileSize: utf8Size(content), ...after } };
+    const after = returnContent ? capText(content) : "";
+    return { success: given({ path, linesCreated: lineCount(content), fileSize: utf8Size(content), fileContentAfterWrite: after }) };
   }
   const error = capText(textOf(outcome));
   switch (faultOf(error)) {
     case "permission":
-      return { permissionDenied: { path, error } };
+      return { permissionDenied: given({ path, error }) };
     case "noSpace":
       return { noSpace: { path } };
     default:
-      return { error: { path, error } };
+      return { error: given({ path, error }) };
   }
 }
 
@@ -69,13 +69,13 @@ export function deleteResult({ operation, outcome }: Answer): NonNullable<Result
   const { path = "" } = operation.values;
   const exit = readExit(outcome);
   const size = [...exit.output.matchAll(SIZE)].at(-1)?.[1];
-  if (exit.how === "exited" && exit.code === 0 && size !== undefined) return { success: { path, deletedFile: path, fileSize: Number(size) } };
+  if (exit.how === "exited" && exit.code === 0 && size !== undefined) return { success: given({ path, deletedFile: path, fileSize: Number(size) }) };
   const error = capText(textOf(outcome));
   switch (faultOf(error)) {
     case "notFound":
       return { fileNotFound: { path } };
     case "permission":
-      return { permissionDenied: { path, clientVisibleError: error } };
+      return { permissionDenied: given({ path, clientVisibleError: error }) };
     case "notFile":
       return { notFile: { path, actualType: "directory" } };
     case "busy":

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../agent/limits.ts";
-import type { Answer, Result } from "./answer.ts";
 import { capText, utf8Size } from "./cap-text.ts";
+import { given } from "./given.ts";
+import type { Answer, Result } from "./outcome.ts";
 import { below } from "./paths.ts";
 import { readSearch } from "./search-result.ts";
 
@@ -13,7 +14,7 @@ const EMPTY = "(empty directory)";
 export function lsResult(answer: Answer): NonNullable<Result["lsResult"]> {
   const { path } = answer.operation.values;
   const found = readSearch(answer);
-  if ("error" in found) return { error: { ...(path !== undefined && { path }), error: capText(found.error) } };
+  if ("error" in found) return { error: given({ path, error: capText(found.error) }) };
   const absPath = path === undefined ? answer.workspace : below(answer.workspace, path);
   const { by, entries } = found.notice;
   const names = found.lines.filter((line) => line !== EMPTY && line !== "./" && line !== "../");
@@ -25,7 +26,7 @@ export function lsResult(answer: Answer): NonNullable<Result["lsResult"]> {
   const whole = end < 0 && by === undefined && entries === undefined;
   return {
     success: {
-      directoryTreeRoot: { absPath, childrenDirs: folders, childrenFiles: files, ...(whole && { childrenWereProcessed: true }), numFiles: files.length },
+      directoryTreeRoot: given({ absPath, childrenDirs: folders, childrenFiles: files, childrenWereProcessed: whole, numFiles: files.length }),
     },
   };
 }

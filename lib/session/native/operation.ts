@@ -1,6 +1,9 @@
 import type { Decoded } from "../../../wire/index.ts";
-import { readGrep, type DeleteArgs, type GrepArgs, type LsArgs, type PiEditExecArgs, type PiFindExecArgs, type PiGrepExecArgs, type PiLsExecArgs, type PiWriteExecArgs, type ReadArgs, type ShellArgs, type WriteArgs } from "../../agent/index.ts";
+import type { DeleteArgs, LsArgs, ReadArgs, WriteArgs } from "../../agent/exec-file.ts";
+import type { PiEditExecArgs, PiFindExecArgs, PiGrepExecArgs, PiLsExecArgs, PiWriteExecArgs } from "../../agent/exec-pi.ts";
 import type { ExecRow, NativeIntent } from "../../agent/exec-row.ts";
+import { readGrep, type GrepArgs } from "../../agent/exec-search.ts";
+import type { ShellArgs } from "../../agent/exec-shell.ts";
 
 /** One replacement of an edit. */
 export interface Edit {
@@ -56,51 +59,46 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * command, no path, neither pattern nor glob, a NUL in a name, bytes to write that are no UTF-8 (PROTOCOL §5.1).
  */
 export function readOperation(row: ExecRow, args: object): Operation | undefined {
-  const operation = row.native && byIntent(row.native, args);
+  const operation = row.native && READERS[row.native](args);
   if (operation === undefined) return undefined;
   const { command, cwd, path, pattern, glob } = operation.values;
   return [command, cwd, path, pattern, glob].some((value) => value?.includes("\0")) ? undefined : operation;
 }
 
-function byIntent(intent: NativeIntent, args: object): Operation | undefined {
-  switch (intent) {
-    case "shell": {
-      const { command, workingDirectory, description } = args as Decoded<typeof ShellArgs>;
-      return blank(command) ? undefined : operation(intent, { command, cwd: workingDirectory, description });
-    }
-    case "read": {
-      const { path, offset, limit } = args as Decoded<typeof ReadArgs>;
-      // A negative offset counts from the end, which no host's tool is known to do.
-      return path ? operation(intent, { path, offset: positive(offset), limit: positive(limit) }) : undefined;
-    }
-    case "write": {
-      const { path } = args as Decoded<typeof WriteArgs>;
-      const content = contentOf(args);
-      return path && content !== undefined ? operation(intent, { path }, { content }) : undefined;
-    }
-    case "edit": {
-      const { path, edits = [] } = args as Decoded<typeof PiEditExecArgs>;
-      if (!path || edits.length === 0) return undefined;
-      return operation(intent, { path, edits: edits.map(({ oldText = "", newText = "" }) => ({ oldText, newText })) });
-    }
-    case "delete": {
-      const { path } = args as Decoded<typeof DeleteArgs>;
-      return path ? operation(intent, { path }) : undefined;
-    }
-    case "grep":
-      return search(args);
-    case "find": {
-      const { pattern, path, limit } = args as Decoded<typeof PiFindExecArgs>;
-      return blank(pattern) ? undefined : operation(intent, { pattern, path, limit: positive(limit) });
-    }
-    case "ls": {
-      const { path, limit } = args as Decoded<typeof LsArgs> & Decoded<typeof PiLsExecArgs>;
-      return operation(intent, { path, limit: positive(limit) });
-    }
-    default:
-      return intent satisfies never;
-  }
-}
+const READERS: Readonly<Record<NativeIntent, (args: object) => Operation | undefined>> = {
+  shell: (args) => {
+    const { command, workingDirectory, description } = args as Decoded<typeof ShellArgs>;
+    return blank(command) ? undefined : operation("shell", { command, cwd: workingDirectory, description });
+  },
+  read: (args) => {
+    const { path, offset, limit } = args as Decoded<typeof ReadArgs>;
+    // A negative offset counts from the end, which no host's tool is known to do.
+    return path ? operation("read", { path, offset: positive(offset), limit: positive(limit) }) : undefined;
+  },
+  write: (args) => {
+    const { path } = args as Decoded<typeof WriteArgs>;
+    const content = contentOf(args);
+    return path && content !== undefined ? operation("write", { path }, { content }) : undefined;
+  },
+  edit: (args) => {
+    const { path, edits = [] } = args as Decoded<typeof PiEditExecArgs>;
+    if (!path || edits.length === 0) return undefined;
+    return operation("edit", { path, edits: edits.map(({ oldText = "", newText = "" }) => ({ oldText, newText })) });
+  },
+  delete: (args) => {
+    const { path } = args as Decoded<typeof DeleteArgs>;
+    return path ? operation("delete", { path }) : undefined;
+  },
+  grep: search,
+  find: (args) => {
+    const { pattern, path, limit } = args as Decoded<typeof PiFindExecArgs>;
+    return blank(pattern) ? undefined : operation("find", { pattern, path, limit: positive(limit) });
+  },
+  ls: (args) => {
+    const { path, limit } = args as Decoded<typeof LsArgs> & Decoded<typeof PiLsExecArgs>;
+    return operation("ls", { path, limit: positive(limit) });
+  },
+};
 
 /** A search; with an empty pattern and a glob, a search for file names (PROTOCOL §5.1). */
 function search(args: object): Operation | undefined {

@@ -1,5 +1,8 @@
+import type { Decoded } from "../../../wire/index.ts";
+import type { ExecClientMessage } from "../../agent/exec-client.ts";
 import { decodeImage, imageNote, type LiveImage } from "../images.ts";
 import type { ToolMessage } from "../turn.ts";
+import type { Operation, Values } from "./operation.ts";
 
 /** What the host says that a tool returned. */
 export type ToolResult = Pick<ToolMessage, "content" | "isError">;
@@ -10,6 +13,21 @@ export interface Outcome {
   readonly text: string;
   readonly isError: boolean;
   readonly images: readonly LiveImage[];
+}
+
+/** The result field of an exec's answer, without its ids. */
+export type Result = Decoded<typeof ExecClientMessage>;
+
+/** What an answer is made of. */
+export interface Answer {
+  readonly operation: Operation;
+  readonly outcome: Outcome;
+  /** The folder that the Run works in. */
+  readonly workspace: string;
+  /** Whether a command stood in for a tool that the host does not have ({@link composite}). */
+  readonly composite: boolean;
+  /** Whether the host's tool was given this value. */
+  readonly passed: (value: keyof Values) => boolean;
 }
 
 /** How a script's result begins (PROTOCOL §5.1). */
@@ -59,6 +77,6 @@ function unwrapScript(texts: readonly string[]): { text: string; failed: boolean
 function withoutAppendix(error: string): string {
   const called = error.lastIndexOf("\n\n");
   const lines = (called >= 0 && CALLED.test(error.slice(called + 2)) ? error.slice(0, called) : error).split("\n");
-  while (lines.length > 1 && THROWN.test(lines.at(-1) ?? "")) lines.pop();
+  while (lines.length > 1 && THROWN.test(lines[lines.length - 1]!)) lines.pop();
   return lines.join("\n");
 }

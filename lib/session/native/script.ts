@@ -43,7 +43,7 @@ export function fillScript(tool: Tool, operation: Operation): Record<string, unk
 function script({ intent, values }: Operation): string {
   const { cwd, description, ...rest } = values;
   const args: Record<string, unknown> = rest;
-  if (cwd !== undefined) args["command"] = enter(cwd, rest.command ?? "");
+  if (cwd !== undefined) args["command"] = enter(cwd, rest.command!);
   return [OPTIONS, `const wanted = ${JSON.stringify(executors(intent))};`, `const args = ${JSON.stringify(args)};`, ...BODY].join("\n");
 }
 

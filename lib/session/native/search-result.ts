@@ -1,13 +1,13 @@
 import type { Decoded } from "../../../wire/index.ts";
 import { LIMITS } from "../../agent/limits.ts";
-import type { GrepContentResult, GrepCountResult, GrepFilesResult } from "../../agent/exec-search.ts";
-import type { Answer, Result } from "./answer.ts";
+import type { GrepContentMatch, GrepContentResult, GrepCountResult, GrepFilesResult } from "../../agent/exec-search.ts";
 import { capText, utf8Size } from "./cap-text.ts";
 import { readExit } from "./exit.ts";
+import { given } from "./given.ts";
 import { readGrepText, type GrepText } from "./grep-text.ts";
 import { readNotice, type Notice } from "./notice.ts";
 import type { Operation } from "./operation.ts";
-import { textOf } from "./outcome.ts";
+import { textOf, type Answer, type Result } from "./outcome.ts";
 import { below } from "./paths.ts";
 
 /** What tools say that have found nothing. */
@@ -20,16 +20,11 @@ const COUNT = /^(.+):(\d{1,10})$/s;
 export function grepResult(answer: Answer, args: { pattern?: string }): NonNullable<Result["grepResult"]> {
   const found = readSearch(answer);
   if ("error" in found) return { error: { error: capText(found.error === "" ? "The search failed without a word." : found.error) } };
-  const { operation, workspace } = answer;
+  const { operation, workspace, composite } = answer;
   const { path, outputMode } = operation.values;
-  const mode = operation.intent === "find" ? "files_with_matches" : (outputMode ?? "content");
-  const success = {
-    ...(args.pattern && { pattern: args.pattern }),
-    ...(path !== undefined && { path }),
-    outputMode: mode,
-    workspaceResults: new Map([[workspace, union(found, operation, workspace)]]),
-  };
-  return { success };
+  const mode = operation.intent === "find" ? "files_with_matches" : outputMode!;
+  const results = new Map([[workspace, union(found, operation, workspace, !composite)]]);
+  return { success: { ...given({ pattern: args.pattern, path, outputMode: mode }), workspaceResults: results } };
 }
 
 interface Search {
@@ -50,56 +45,50 @@ export function readSearch({ outcome, composite }: Answer): Search | { error: st
   return { lines, notice };
 }
 
-function union({ lines, notice }: Search, operation: Operation, workspace: string): object {
-  const { values, intent, skip, take } = operation;
+function union({ lines, notice }: Search, { values, intent, skip, take }: Operation, workspace: string, host: boolean): object {
   const base = values.path === undefined || values.path === "." || values.path === workspace ? undefined : values.path;
   const place = (file: string): string => (base === undefined ? file.replace(/^\.\//, "") : below(base, file));
-  const cutByTool = notice.by !== undefined || notice.entries !== undefined ? { ripgrepTruncated: true as const } : {};
-  const window = <T>(list: readonly T[], size: (item: T) => number): Window<T> => ({ ...cut(list, skip, take, size), cutByTool });
-  if (intent === "find") return { files: filesOf(lines.map(place), window) };
+  const wanted = { skip, take, ripgrepTruncated: notice.by !== undefined || notice.entries !== undefined };
+  if (intent === "find") return { files: filesOf(lines.map(place), wanted) };
   const around = values.context !== undefined || values.contextBefore !== undefined || values.contextAfter !== undefined;
-  const text = readGrepText(lines, around);
-  switch (values.outputMode) {
+  const text = readGrepText(lines, around, host);
+  const mode = values.outputMode!;
+  switch (mode) {
     case "files_with_matches":
-      return { files: filesOf([...new Set([...text.files.keys(), ...text.rest].map(place))], window) };
+      return { files: filesOf([...new Set([...text.files.keys(), ...text.rest].map(place))], wanted) };
     case "count":
-      return { count: countsOf(text, place, window) };
+      return { count: countsOf(text, place, wanted) };
     case "content":
-    case undefined:
-      return { content: contentOf(text, base ?? ".", place, window) };
-    default:
-      return values.outputMode satisfies never;
+      return { content: contentOf(text, base ?? ".", place, wanted) };
   }
 }
 
-interface Window<T> {
-  readonly shown: readonly T[];
-  readonly notes: { headLimitApplied?: number; offsetApplied?: number; clientTruncated?: true };
-  readonly cutByTool: { ripgrepTruncated?: true };
+/** Which part of what was found is reported, and whether the tool has left something out itself. */
+interface Wanted {
+  readonly skip: number;
+  readonly take: number;
+  readonly ripgrepTruncated: boolean;
 }
-type ToWindow = <T>(list: readonly T[], size: (item: T) => number) => Window<T>;
 
 /** The part of a list that was asked for, as far as it fits an answer. */
-function cut<T>(list: readonly T[], skip: number, take: number, size: (item: T) => number): Omit<Window<T>, "cutByTool"> {
-  const wanted = list.slice(skip, skip + take);
+function cut<T>(list: readonly T[], wanted: Wanted, size: (item: T) => number): { shown: T[]; notes: ReturnType<typeof notesOf> } {
+  const part = list.slice(wanted.skip, wanted.skip + wanted.take);
   let room: number = LIMITS.toolResult;
-  const end = wanted.findIndex((item) => (room -= size(item)) < 0);
-  const shown = end < 0 ? wanted : wanted.slice(0, end);
-  const notes = {
-    ...(end >= 0 && { clientTruncated: true as const }),
-    ...(skip + take < list.length && { headLimitApplied: take }),
-    ...(skip > 0 && { offsetApplied: skip }),
-  };
-  return { shown, notes };
+  const end = part.findIndex((item) => (room -= size(item)) < 0);
+  return { shown: end < 0 ? part : part.slice(0, end), notes: notesOf(list.length, wanted, end >= 0) };
 }
 
-function filesOf(files: readonly string[], window: ToWindow): Decoded<typeof GrepFilesResult> {
-  const { shown, notes, cutByTool } = window(files, utf8Size);
-  return { files: [...shown], totalFiles: files.length, ...notes, ...cutByTool };
+function notesOf(total: number, { skip, take, ripgrepTruncated }: Wanted, clientTruncated: boolean) {
+  return given({ clientTruncated, ripgrepTruncated, headLimitApplied: skip + take < total ? take : 0, offsetApplied: skip });
+}
+
+function filesOf(files: readonly string[], wanted: Wanted): Decoded<typeof GrepFilesResult> {
+  const { shown, notes } = cut(files, wanted, utf8Size);
+  return { files: shown, ...given({ totalFiles: files.length }), ...notes };
 }
 
 /** Counts as a tool printed them, `file:3`, or of the matches that it printed instead. */
-function countsOf({ files, rest }: GrepText, place: (file: string) => string, window: ToWindow): Decoded<typeof GrepCountResult> {
+function countsOf({ files, rest }: GrepText, place: (file: string) => string, wanted: Wanted): Decoded<typeof GrepCountResult> {
   const counts = new Map<string, number>();
   for (const [file, found] of files) counts.set(place(file), found.filter(({ isContext }) => !isContext).length);
   for (const line of rest) {
@@ -107,22 +96,29 @@ function countsOf({ files, rest }: GrepText, place: (file: string) => string, wi
     if (file !== undefined && Number(count) > 0) counts.set(place(file), Number(count));
   }
   const list = [...counts].map(([file, count]) => ({ file, count }));
-  const { shown, notes, cutByTool } = window(list, ({ file }) => utf8Size(file));
+  const { shown, notes } = cut(list, wanted, ({ file }) => utf8Size(file));
   const totalMatches = list.reduce((sum, { count }) => sum + count, 0);
-  return { counts: [...shown], totalFiles: list.length, totalMatches, ...notes, ...cutByTool };
+  return { counts: shown, ...given({ totalFiles: list.length, totalMatches }), ...notes };
 }
 
 /** Lines by file. What names no file is kept under `otherwise`, as the tool said it: it is not nothing. */
-function contentOf(text: GrepText, otherwise: string, place: (file: string) => string, window: ToWindow): Decoded<typeof GrepContentResult> {
-  const found = [...text.files].flatMap(([file, list]) => list.map(({ line, text: content, isContext }) => ({ file: place(file), line, content, isContext })));
-  const all = found.length > 0 ? found : text.rest.map((content) => ({ file: otherwise, line: 0, content, isContext: false }));
-  const { shown, notes, cutByTool } = window(all, ({ content }) => utf8Size(content));
-  const matches = new Map<string, NonNullable<Decoded<typeof GrepContentResult>["matches"]>[number]>();
-  for (const { file, line, content, isContext } of shown) {
-    const one = matches.get(file) ?? { file, matches: [] };
-    matches.set(file, one);
-    one.matches?.push({ ...(line > 0 && { lineNumber: line }), content, ...(isContext && { isContextLine: true }) });
+function contentOf(text: GrepText, otherwise: string, place: (file: string) => string, { skip, take, ripgrepTruncated }: Wanted): Decoded<typeof GrepContentResult> {
+  const files = text.files.size > 0 ? text.files : new Map([[otherwise, text.rest.map((line) => ({ line: 0, text: line, isContext: false }))]]);
+  const matches: { file: string; matches: Decoded<typeof GrepContentMatch>[] }[] = [];
+  let totalLines = 0;
+  let totalMatchedLines = 0;
+  let room: number = LIMITS.toolResult;
+  for (const [file, list] of files) {
+    const shown: Decoded<typeof GrepContentMatch>[] = [];
+    for (const { line, text: content, isContext } of list) {
+      totalLines += 1;
+      if (!isContext) totalMatchedLines += 1;
+      if (totalLines <= skip || totalLines > skip + take || room < 0) continue;
+      room -= utf8Size(content);
+      if (room >= 0) shown.push(given({ lineNumber: line, content, isContextLine: isContext }));
+    }
+    if (shown.length > 0) matches.push({ file: text.files.size > 0 ? place(file) : file, matches: shown });
   }
-  const totalMatchedLines = all.filter(({ isContext }) => !isContext).length;
-  return { matches: [...matches.values()], totalLines: all.length, totalMatchedLines, ...notes, ...cutByTool };
+  const notes = notesOf(totalLines, { skip, take, ripgrepTruncated }, room < 0);
+  return { matches, ...given({ totalLines, totalMatchedLines }), ...notes };
 }

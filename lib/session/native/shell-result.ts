@@ -1,9 +1,10 @@
-import type { Answer, Result } from "./answer.ts";
 import { capText } from "./cap-text.ts";
 import { readExit, type Exit } from "./exit.ts";
+import { given } from "./given.ts";
+import type { Answer, Result } from "./outcome.ts";
 
 /** ShellAbortReason of agent.v1. */
-const REASONS = { user: { abortReason: 1 }, timeout: { abortReason: 2 }, unknown: {} } as const;
+const REASONS = { unknown: 0, user: 1, timeout: 2 } as const;
 
 /**
  * A command's end as a ShellResult (PROTOCOL §5.1, DESIGN D21): `success` for code 0, `failure` for any other and for a
@@ -11,18 +12,16 @@ const REASONS = { user: { abortReason: 1 }, timeout: { abortReason: 2 }, unknown
  */
 export function shellResult({ operation, outcome }: Answer): NonNullable<Result["shellResult"]> {
   const { command = "", cwd } = operation.values;
-  const echo = { command, ...(cwd !== undefined && { workingDirectory: cwd }) };
+  const echo = { command, workingDirectory: cwd };
   const exit = readExit(outcome);
   const stdout = capText(exit.output);
   switch (exit.how) {
     case "exited":
-      return { [exit.code === 0 ? "success" : "failure"]: { ...echo, exitCode: exit.code | 0, stdout } };
+      return { [exit.code === 0 ? "success" : "failure"]: given({ ...echo, exitCode: exit.code | 0, stdout }) };
     case "stopped":
-      return { failure: { ...echo, exitCode: exit.code, stdout, ...REASONS[exit.reason], aborted: true } };
+      return { failure: given({ ...echo, exitCode: exit.code, stdout, ...stopped(exit) }) };
     case "refused":
-      return { spawnError: { ...echo, error: stdout } };
-    default:
-      return exit satisfies never;
+      return { spawnError: given({ ...echo, error: stdout }) };
   }
 }
 
@@ -31,11 +30,11 @@ export function shellEvents({ operation, outcome }: Answer): NonNullable<Result[
   const { command = "", cwd } = operation.values;
   const exit = readExit(outcome);
   const output = capText(exit.output);
-  if (exit.how === "refused") return [{ rejected: { command, ...(cwd !== undefined && { workingDirectory: cwd }), reason: output } }];
-  const end = { exit: { code: exit.code >>> 0, ...(cwd !== undefined && { cwd }), ...stopped(exit) } };
+  if (exit.how === "refused") return [{ rejected: given({ command, workingDirectory: cwd, reason: output }) }];
+  const end = { exit: given({ code: exit.code >>> 0, cwd, ...stopped(exit) }) };
   return output === "" ? [end] : [{ stdout: { data: output } }, end];
 }
 
-function stopped(exit: Exit): object {
-  return exit.how === "stopped" ? { aborted: true, ...REASONS[exit.reason] } : {};
+function stopped(exit: Exit): { aborted?: boolean; abortReason?: number } {
+  return exit.how === "stopped" ? { aborted: true, abortReason: REASONS[exit.reason] } : {};
 }
