@@ -1,15 +1,10 @@
-/** The host as a server: connections, captures, hostile bytes, slow peers, and its end. */
+/** The host as a server: who may connect, slow peers, and its end. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
-import { readCapture, startLoopback, type LoopbackOptions, type PlayedFrame, type Script } from "../lib/loopback/index.ts";
-import { encodeEnvelope, encodeEndStream } from "../wire/index.ts";
-import { bytes, rejects } from "./check.ts";
+import { startLoopback, type LoopbackOptions, type Script } from "../lib/loopback/index.ts";
+import { rejects } from "./check.ts";
 import { Client, conversation, HEADERS, until } from "./loopback-client.ts";
 
 const test = suite("loopback server");
@@ -96,100 +91,6 @@ for (const [name, headers, status] of [
     await loopback.close();
   });
 
-const heartbeat = AgentClientMessage.encode({ clientHeartbeat: {} });
-const envelope = (payload: Uint8Array): Uint8Array => encodeEnvelope(0, payload);
-
-/** Bytes that no client sends, and what the end-stream envelope says of them. */
-const HOSTILE: readonly [name: string, body: readonly Uint8Array[], code: string, message: string][] = [
-  ["a message that is no run request", [envelope(heartbeat)], "invalid_argument", "the first message is no run request"],
-  ["an empty message", [envelope(new Uint8Array(0))], "invalid_argument", "the first message is no run request"],
-  ["nothing at all", [], "invalid_argument", "there was no run request"],
-  ["half an envelope", [bytes("000000000a")], "invalid_argument", "the request ends inside an envelope"],
-  ["half a header", [bytes("0000")], "invalid_argument", "the request ends inside an envelope"],
-  ["an oversize length", [bytes("00ffffffff")], "invalid_argument", "an envelope declares more bytes than the limit"],
-  ["reserved flags", [bytes("80000000010a")], "invalid_argument", "an envelope sets a reserved flag bit"],
-  ["a truncated message", [envelope(bytes("0a05"))], "invalid_argument", "a declared length runs beyond the bytes that hold it"],
-  ["wire type 7", [envelope(bytes("0f"))], "invalid_argument", "a tag carries wire type 6 or 7"],
-  ["a good envelope before a bad one", [envelope(heartbeat), bytes("80000000010a")], "invalid_argument", "the first message is no run request"],
-];
-
-for (const [name, body, code, message] of HOSTILE)
-  test(`${name} becomes an end-stream error`, async () => {
-    const received = await conversation([{ text: "never" }], async (client) => {
-      for (const chunk of body) client.stream.write(chunk);
-      client.stream.end();
-      const end = await client.end();
-      assert.is(end?.error?.code, code);
-      assert.match(end?.error?.message ?? "", message);
-      assert.is(client.text, "");
-    });
-    assert.is(received.state, "ended");
-  });
-
-test("hostile bytes in the middle of a Run end it, and the script stops", async () => {
-  const received = await conversation([{ mcp: { tool: "clock" } }, { awaitResults: true }, { text: "never" }], async (client) => {
-    client.request();
-    await client.next();
-    client.sendAll([{ clientHeartbeat: {} }, { unknown: [{ no: 0, type: 0, bytes: bytes("0f") }] }]);
-    const end = await client.end();
-    assert.is(end?.error?.code, "invalid_argument");
-    assert.is(client.text, "");
-  });
-  assert.is(received.frames.length, 3);
-  assert.is(received.messages.length, 2);
-});
-
-test("bytes that follow hostile ones are not read", async () => {
-  const received = await conversation([{ hang: true }], async (client) => {
-    client.request();
-    client.stream.write(Buffer.concat([bytes("80000000010a"), envelope(heartbeat)]));
-    client.stream.write(envelope(heartbeat));
-    await client.end();
-  });
-  assert.is(received.frames.length, 1);
-});
-
-test("an end-stream envelope of the client's is held against it", async () => {
-  const received = await conversation([{ hang: true }], async (client, loopback) => {
-    client.request();
-    client.sendFrame(2, encodeEndStream());
-    await until(() => loopback.received[0]?.frames.length === 2);
-  });
-  assert.equal(received.violations, ["an end-stream envelope came from the client"]);
-});
-
-test("a client may end its half and still read the answer", async () => {
-  const received = await conversation([{ wait: 20 }, { text: "a" }], async (client) => {
-    client.request();
-    client.stream.end();
-    await client.end();
-    assert.is(client.text, "a");
-  });
-  assert.is(received.state, "ended");
-});
-
-test("seeded garbage never costs more than its Run", async () => {
-  const loopback = await startLoopback({ script: [{ requestContext: true }, { text: "on" }] });
-  let seed = 20260925;
-  const random = (below: number): number => (seed = (seed * 1103515245 + 12345) % 2 ** 31) % below;
-  for (let round = 0; round < 40; round++) {
-    const client = new Client(loopback.origin);
-    if (round % 2 === 0) client.request();
-    for (let frame = 0; frame < 5; frame++) {
-      const payload = Uint8Array.from({ length: random(40) }, () => random(256));
-      client.stream.write(random(3) === 0 ? payload : envelope(payload));
-    }
-    client.stream.end();
-    const end = client.end();
-    await loopback.run(round);
-    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 15))]);
-    client.close();
-    await end;
-  }
-  assert.is(loopback.received.length, 40, `seed 20260925`);
-  await loopback.close();
-});
-
 test("A13 frames of 16 MiB go both ways", async () => {
   const blob = new Uint8Array(12 * 1024 * 1024);
   const received = await conversation([{ getBlob: "0".repeat(64) }, { setBlob: { size: 16 * 1024 * 1024 - 100 } }, { text: "on" }], async (client) => {
@@ -253,91 +154,6 @@ test("a client that cancels while its bytes are unread is seen too", async () =>
     await loopback.received[0]!.closed;
   });
   assert.is(received.state, "reset");
-});
-
-const text = (words: string): Uint8Array => envelope(AgentServerMessage.encode({ interactionUpdate: { textDelta: { text: words } } }));
-const frame = (from: "client" | "server", bytes: Uint8Array): PlayedFrame => ({ at: 0, from, envelope: bytes });
-const CAPTURE: readonly PlayedFrame[] = [
-  frame("client", envelope(AgentClientMessage.encode({ runRequest: {} }))),
-  frame("server", text("a")),
-  frame("client", envelope(heartbeat)),
-  frame("client", envelope(AgentClientMessage.encode({ execClientControlMessage: { heartbeat: { id: 1 } } }))),
-  frame("client", envelope(AgentClientMessage.encode({ kvClientMessage: {} }))),
-  frame("server", text("b")),
-  frame("server", encodeEnvelope(2, encodeEndStream())),
-];
-
-test("a capture's frames wait for as many of the client's, heartbeats aside", async () => {
-  const received = await conversation({ capture: CAPTURE }, async (client, loopback) => {
-    client.request();
-    await client.next();
-    client.send({ clientHeartbeat: {} });
-    await until(() => loopback.received[0]!.frames.length === 2 && loopback.received[0]!.state === "parked");
-    assert.equal(loopback.received[0]!.awaiting, ["1 of 2 frames"]);
-    client.send({ kvClientMessage: {} });
-    assert.equal(await client.end(), { metadata: new Map() });
-    assert.is(client.text, "b");
-  });
-  assert.is(received.state, "ended");
-});
-
-test("a capture without an end leaves the stream open", async () => {
-  await conversation({ capture: CAPTURE.slice(0, 2) }, async (client, loopback) => {
-    client.request();
-    await client.next();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.is(loopback.received[0]!.state, "open");
-  });
-});
-
-test("faults strike a capture too", async () => {
-  await conversation({ capture: CAPTURE, faults: [{ type: "end_stream", at: { frame: 1 } }] }, async (client) => {
-    client.request();
-    assert.is(await client.end(), undefined);
-    assert.is(client.text, "a");
-  });
-});
-
-/** Calls `act` with the path of a file that holds these lines. */
-async function withFile<T>(lines: readonly string[], act: (path: string) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "loopback-"));
-  try {
-    const path = join(folder, "a.jsonl");
-    writeFileSync(path, lines.join("\n"));
-    return await act(path);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-const base64 = (of: Uint8Array): string => Buffer.from(of).toString("base64");
-
-test("a capture is read from its file", async () => {
-  const lines = ['{"capture":1,"rpc":"agent.v1.AgentService/Run","source":"synthetic"}', ...CAPTURE.map(({ at, from, envelope: e }) => JSON.stringify({ at, from, envelope: base64(e) })), ""];
-  await withFile(lines, async (capture) => {
-    assert.equal(await readCapture(capture), CAPTURE.map((one) => ({ ...one, envelope: Uint8Array.from(one.envelope) })));
-    await conversation({ capture }, async (client) => {
-      client.request();
-      client.send({ kvClientMessage: {} });
-      await client.end();
-      assert.is(client.text, "ab");
-    });
-  });
-});
-
-for (const [line, message] of [
-  ["{", "line 2: is no JSON"],
-  ["1", "line 2: must be an object, not 1"],
-  ['{"at":1,"from":"nobody","envelope":""}', "line 2: needs at, from and envelope"],
-  ['{"at":1,"from":"client","envelope":"*"}', "line 2: holds no envelope in base64"],
-  ['{"at":1,"from":"client","envelope":"gAAAAAA="}', "line 2: holds no envelope in base64"],
-] as const)
-  test(`${line} is no line of a capture`, async () => {
-    await withFile(['{"capture":1}', line], async (capture) => assert.match(String(await rejects(startLoopback({ capture }))), message));
-  });
-
-test("a capture that is not there is refused", async () => {
-  assert.match(String(await rejects(startLoopback({ capture: "/nowhere/at/all.jsonl" }))), "ENOENT");
 });
 
 /** What a Run does when the host closes. */
