@@ -9,7 +9,7 @@ import { open } from "../lib/session/open.ts";
 import type { Session, Settings } from "../lib/session/session.ts";
 import { step, take } from "../lib/session/step.ts";
 import type { Timer } from "../lib/session/timers.ts";
-import type { Handle, Tool, TurnEvent, TurnRequest } from "../lib/session/turn.ts";
+import type { Handle, Message, Tool, TurnEvent, TurnRequest } from "../lib/session/turn.ts";
 import { encodeEnvelope, EnvelopeReader, FLAG, type Decoded, type WireError } from "../wire/index.ts";
 
 type ServerMessage = Decoded<typeof AgentServerMessage>;
@@ -175,6 +175,57 @@ export class Rig {
     assert.equal([...this.#due.keys()].sort(), [...this.session.armed].sort(), "the clocks that run");
     if (this.session.phase === "over") assert.is(this.#due.size, 0, "no clock runs after the end");
   }
+}
+
+/** A Run that is open, of a request or of the whole opener. */
+export function running(opener: ConstructorParameters<typeof Rig>[0] = {}, cut: Cut = "whole"): Rig {
+  const rig = new Rig(opener, cut);
+  rig.step({ type: "opened" });
+  return rig;
+}
+
+/** A Run that resumes the conversation of an earlier turn, whose checkpoint is `state`. */
+export function resumed(opener: { request?: Partial<TurnRequest>; settings?: Settings; state?: Uint8Array } = {}): Rig {
+  const first = running({ request: request("one", opener.request) });
+  first.text("1");
+  first.server({ conversationCheckpointUpdate: opener.state ?? Uint8Array.of(0x50, 1) });
+  first.turnEnded();
+  first.fire("drain");
+  return running({ request: request("", { ...opener.request, messages: after([{ role: "user", content: "one" }], "1", "two") }), handle: first.saved, ...(opener.settings && { settings: opener.settings }) });
+}
+
+/** A transcript that goes on: with the assistant's answer, and what the user says then. */
+export function after(messages: readonly Message[], answer: string, text: string): Message[] {
+  return [...messages, { role: "assistant", content: [{ type: "text", text: answer }] }, { role: "user", content: text }];
+}
+
+/** The request of the next leg: this Run's calls so far, each with its result. */
+export function results(rig: Rig, more: Partial<TurnRequest> = {}): TurnRequest {
+  const { request } = rig.session;
+  const known = new Set(request.messages.flatMap((message) => (message.role === "tool" ? [message.toolCallId] : [])));
+  const calls = rig.emitted().filter((event) => event.type === "tool_call" && !known.has(event.id)) as (TurnEvent & { type: "tool_call" })[];
+  const answers = calls.map(({ id, name }): Message => ({ role: "tool", toolCallId: id, toolName: name, content: [{ type: "text", text: `result of ${id}` }] }));
+  return { ...request, messages: [...request.messages, { role: "assistant", content: calls }, ...answers], ...more };
+}
+
+/** Every terminal event that a Run had. */
+export function endings(rig: Rig): string[] {
+  return rig.all.flatMap((action) => {
+    if (action.type === "fail") return [`${action.error.kind} ${action.error.code}`];
+    return action.type === "emit" && action.event.type === "done" ? [action.event.reason] : [];
+  });
+}
+
+/** The arms of the messages sent. */
+export function kinds(rig: Rig, actions: readonly Action[] = rig.last): string[] {
+  return rig.sent(actions).map((message) => Object.keys(message)[0]!);
+}
+
+/** The same Run after the end of its turn. */
+export function ended(rig: Rig): Rig {
+  rig.turnEnded();
+  rig.after(LIMITS.drain);
+  return rig;
 }
 
 /** Bytes in one piece. */
