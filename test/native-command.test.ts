@@ -198,6 +198,17 @@ test("D24 names are found by a command", () => {
   });
 });
 
+test("a limited search by a command has the first lines and knows of more", () => {
+  inFolder((folder) => {
+    writeFileSync(join(folder, "many"), "x\n".repeat(1_000));
+    const { content } = union(run("grepArgs", { pattern: "x", path: "many", headLimit: 2 }, folder), folder);
+    assert.equal(content.matches, [{ file: "many", matches: [{ lineNumber: 1, content: "x" }, { lineNumber: 2, content: "x" }] }]);
+    assert.is(content.headLimitApplied, 2);
+    assert.equal(union(run("grepArgs", { glob: "*", headLimit: 5 }, folder), folder).files, { files: ["many"], totalFiles: 1 });
+    assert.match((run("grepArgs", { pattern: "x", path: "gone", headLimit: 2 }, folder) as any).grepResult.error.error, /No such file/);
+  });
+});
+
 test("a folder is listed by a command, hidden names too", () => {
   sources((folder) => {
     writeFileSync(join(folder, ".hidden"), "");

@@ -32,11 +32,11 @@ export function composite({ intent, values }: Operation): string | undefined {
   return COMMANDS[intent]?.(values);
 }
 
-function findCommand({ path, pattern = "" }: Values): string {
+function findCommand({ path, pattern = "", limit }: Values): string {
   const names = nameGlobs(pattern)?.map((name) => `-name ${quote(name)}`);
   const find = names && `find . \\( -name .git -o -name node_modules \\) -prune -o -type f \\( ${names.join(" -o ")} \\) -print`;
   // The globs of rg are anchored at the folder it runs in.
-  return inFolder(path, preferred(`rg --files -g ${quote(pattern)}`, find));
+  return inFolder(path, preferred(`rg --files -g ${quote(pattern)}`, find, limit));
 }
 
 function grepCommand(values: Values): string {
@@ -57,7 +57,7 @@ function grepCommand(values: Values): string {
   grep.push("--exclude-dir=.git --exclude-dir=node_modules");
   for (const name of names ?? []) grep.push(`--include=${quote(name)}`);
   grep.push(`-e ${quote(pattern)} -- ${target}`);
-  const command = preferred(rg.join(" "), plain ? grep.join(" ") : undefined);
+  const command = preferred(rg.join(" "), plain ? grep.join(" ") : undefined, values.limit);
   return glob === undefined ? command : inFolder(values.path, command);
 }
 
@@ -69,8 +69,10 @@ function linesAround(flag: "A" | "B", { outputMode, context = 0, contextAfter = 
   return lines > 0 && outputMode === "content" ? `-${flag} ${lines}` : "";
 }
 
-function preferred(rg: string, others: string | undefined): string {
-  return others === undefined ? rg : `if command -v rg >/dev/null 2>&1; then ${rg}; else ${others}; fi`;
+/** The first lines matter where there is a limit, and a host that cuts keeps the last: twice as many and two leave room for separators, and show that there are more. */
+function preferred(rg: string, others: string | undefined, limit: number | undefined): string {
+  const command = others === undefined ? rg : `if command -v rg >/dev/null 2>&1; then ${rg}; else ${others}; fi`;
+  return limit === undefined ? command : `${command} | head -n ${2 * limit + 2}`;
 }
 
 function inFolder(path: string | undefined, command: string): string {

@@ -32,7 +32,7 @@ interface Search {
   readonly notice: Notice;
 }
 
-/** The lines that a search printed, or why it failed. Of a command that stands in, code 1 without a word means nothing found. */
+/** The lines that a search printed, or why it failed. A command that stands in and says nothing at all has found nothing, unless its code is over 1. */
 export function readSearch({ outcome, composite }: Answer): Search | { error: string } {
   const exit = composite ? readExit(outcome) : undefined;
   const text = exit?.output ?? textOf(outcome);
@@ -41,7 +41,7 @@ export function readSearch({ outcome, composite }: Answer): Search | { error: st
   const lines = NOTHING.test(notice.shown) ? [] : notice.shown.split("\n").filter((line) => line !== "" && !(composite && NOISE.test(line)));
   const code = exit?.how === "exited" ? exit.code : 0;
   // A search that found something may still have met a folder that it may not read.
-  if (lines.length === 0 && (code > 1 || (code === 1 && NOISE.test(text)))) return { error: text === "" ? `The search ended with exit code ${code}.` : text };
+  if (lines.length === 0 && (code > 1 || (composite && NOISE.test(text)))) return { error: text === "" ? `The search ended with exit code ${code}.` : text };
   return { lines, notice };
 }
 
