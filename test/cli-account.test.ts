@@ -1,0 +1,65 @@
+/** `login` and `models` against an account host on this machine. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { startAccountLoopback } from "../lib/loopback/account.ts";
+import { cli, objects } from "./cli-spawn.ts";
+
+const test = suite("cli account");
+
+test("login prints the page on stderr and the token alone on stdout", async () => {
+  const host = await startAccountLoopback({ accessToken: () => "synthetic-access" });
+  try {
+    const ran = await cli(["login", "--origin", host.origin]);
+    assert.is(ran.code, 0, ran.stderr);
+    assert.is(ran.stdout, "synthetic-access\n");
+    assert.match(ran.stderr, "https://cursor.com/loginDeepControl?challenge=");
+    const json = objects(await cli(["login", "--json", "--origin", host.origin]));
+    assert.is(json[0]!["accessToken"], "synthetic-access");
+  } finally {
+    await host.close();
+  }
+});
+
+test("login shows no token on a terminal", async () => {
+  const host = await startAccountLoopback({ accessToken: () => "synthetic-access" });
+  try {
+    const ran = await cli(["login", "--origin", host.origin], { tty: true });
+    assert.is(ran.code, 0);
+    assert.not.match(ran.stdout + ran.stderr, "synthetic-access");
+    assert.match(ran.stdout, "export PI_CURSOR_TOKEN=$(cursor-wire login)");
+  } finally {
+    await host.close();
+  }
+});
+
+test("login ends at an interrupt, and refuses an origin off the allowlist", async () => {
+  assert.is((await cli(["login", "--origin", "http://127.0.0.1:1"], { signal: AbortSignal.abort() })).code, 130);
+  const ran = await cli(["login", "--origin", "https://evil.example"]);
+  assert.is(ran.code, 1);
+  assert.match(ran.stderr, "error local origin_not_allowed");
+});
+
+test("models lists slugs, and the slug of each thinking level", async () => {
+  const host = await startAccountLoopback();
+  try {
+    const env = { PI_CURSOR_TOKEN: "synthetic" };
+    const ran = await cli(["models", "--origin", host.origin], { env });
+    assert.is(ran.code, 0, ran.stderr);
+    assert.is(ran.stderr, "");
+    assert.match(ran.stdout, /^composer-2\.5 +Composer 2\.5 \(200k; images\)$/m);
+    assert.match(ran.stdout, /^grok-4\.7-medium .*low: grok-4\.7-low, medium: grok-4\.7-medium, high: grok-4\.7-high/m);
+    const rows = objects(await cli(["models", "--json", "--origin", host.origin], { env }));
+    assert.equal(rows.map(({ type, source }) => [type, source]), [["model", "service"], ["model", "service"]]);
+  } finally {
+    await host.close();
+  }
+});
+
+test("models without a token lists the built-in ones and says so", async () => {
+  const ran = await cli(["models"]);
+  assert.is(ran.code, 0);
+  assert.match(ran.stderr, "Using the built-in model list: nobody is logged in");
+  assert.match(ran.stdout, "composer");
+});
+
+test.run();
