@@ -72,7 +72,8 @@ export class Rig {
 
   /** A message from the service; several at once make one payload. */
   server(...messages: ServerMessage[]): Action[] {
-    return this.payload(join(messages.map((message) => AgentServerMessage.encode(message))));
+    const [first, ...others] = messages.map((message) => AgentServerMessage.encode(message));
+    return this.payload(others.length > 0 ? join([first!, ...others]) : first!);
   }
 
   payload(payload: Uint8Array, flags = 0): Action[] {

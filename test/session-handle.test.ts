@@ -1,0 +1,290 @@
+/** What is kept of a conversation, and how it is taken up again: handles, checkpoints, blobs; and the usage that goes with it. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { AgentClientMessage, blobId, ConversationStateStructure, LIMITS } from "../lib/agent/index.ts";
+import { Blobs } from "../lib/session/blobs.ts";
+import type { Handle, TurnRequest } from "../lib/session/turn.ts";
+import { UsageEstimator } from "../lib/session/usage.ts";
+import { fields } from "../wire/index.ts";
+import { bytes, hex } from "./check.ts";
+import { after, ended, endings, join, request, resumed, results, Rig, running, settings, TOOLS } from "./session-rig.ts";
+
+const test = suite("session handle");
+const HUGE = "x".repeat(LIMITS.blob + 1);
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+const get = (blob: Uint8Array, id = 1) => ({ kvServerMessage: { id, getBlobArgs: { blobId: blob } } });
+const set = (blobId: Uint8Array, blobData: Uint8Array, id = 1) => ({ kvServerMessage: { id, setBlobArgs: { blobId, blobData } } });
+const second: TurnRequest = request("", { messages: after([{ role: "user", content: "one" }], "1", "two") });
+
+/** The raw fields of this number in the conversation state of the run request. */
+function stateFields(rig: Rig, no: number): string[] {
+  const payload = rig.all.flatMap((action) => (action.type === "send" ? [action.payload] : []))[0]!;
+  const inside = (from: Uint8Array, field: number): Uint8Array => fields(from).find((one) => one.no === field)!.value as Uint8Array;
+  return fields(inside(inside(payload, 1), 1)).filter((one) => one.no === no).map(({ value }) => hex(value as Uint8Array));
+}
+/** A first turn whose handle is kept. */
+function firstTurn(play: (rig: Rig) => void = () => {}): Handle {
+  const rig = running({ request: request("one") });
+  rig.text("1");
+  rig.server({ conversationCheckpointUpdate: bytes("5001") });
+  play(rig);
+  return ended(rig).saved!;
+}
+
+test("D38 after a compaction the estimate drops and the conversation is a new one", () => {
+  const estimator = new UsageEstimator();
+  const estimate = (leg: TurnRequest): number => estimator.estimate(leg);
+  const long = "x".repeat(4_000);
+  const first = running({ request: request(long), settings: settings({ estimate }) });
+  first.text("1");
+  first.server({ conversationCheckpointUpdate: bytes("5001") });
+  const handle = ended(first).saved;
+  const compacted = running({ request: request("", { messages: after([{ role: "user", content: "summary" }], "1", "two") }), handle, settings: settings({ estimate }) });
+  assert.is(compacted.session.opening, "rebuild");
+  compacted.text("2");
+  const usage = (rig: Rig): number => rig.emitted().flatMap((event) => (event.type === "usage" ? [event.input] : []))[0]!;
+  assert.is(usage(first), 1_000);
+  assert.ok(usage(ended(compacted)) < 10);
+});
+
+test("D35 usage is the estimate: on tool_use, on done, on an error, and grows with the transcript", () => {
+  const estimator = new UsageEstimator();
+  const tools = [TOOLS["add"]!];
+  const rig = running({ request: request("hello", { tools }), settings: settings({ estimate: (leg) => estimator.estimate(leg) }) });
+  rig.call(1, "add");
+  rig.fire("burst");
+  rig.step({ type: "continue", request: results(rig) });
+  rig.text("a");
+  rig.endStream({ code: "internal" });
+  const [usage] = rig.emitted().flatMap((event) => (event.type === "usage" ? [event] : []));
+  assert.ok(usage!.input > 10);
+  assert.ok(rig.error!.partial.usage.input > usage!.input);
+});
+
+test("D36 D37 what turn_ended bills is a diagnostic, and output is what was counted", () => {
+  const rig = running();
+  rig.text("a");
+  rig.server({ interactionUpdate: { tokenDelta: { tokens: 5 } } });
+  rig.payload(bytes("0a17 7215 08ffffffffffffffffff01 10ffffffffffffffff7f"));
+  rig.after(500);
+  assert.equal(rig.emitted().slice(-2), [{ type: "usage", input: 100, output: 5 }, { type: "done", reason: "stop" }]);
+  assert.equal(rig.notes(), ["billing"]);
+});
+
+test("D39 output is counted by leg, input said again in each", () => {
+  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
+  const tokens = (count: number) => rig.server({ interactionUpdate: { tokenDelta: { tokens: count } } });
+  tokens(3);
+  rig.call(1, "add");
+  rig.fire("burst");
+  tokens(4);
+  rig.step({ type: "continue", request: results(rig) });
+  tokens(5);
+  rig.text("a");
+  ended(rig);
+  const usage = rig.emitted().filter(({ type }) => type === "usage");
+  assert.equal(usage, [{ type: "usage", input: 100, output: 3 }, { type: "usage", input: 100, output: 9 }]);
+});
+
+test("D40 a missing blob on a resume is not answered: the handle goes, the conversation is rebuilt once", () => {
+  const rig = resumed();
+  rig.server(get(bytes("aa")));
+  assert.equal(rig.sent(), []);
+  assert.equal(rig.last.map(({ type }) => type).filter((type) => type === "connect" || type === "drop"), ["connect", "drop"]);
+  rig.step({ type: "opened" });
+  assert.is(rig.session.opening, "rebuild");
+  rig.server(get(bytes("aa")));
+  assert.equal(endings(rig), ["remote blob_not_found"]);
+  assert.equal(rig.sent(), []);
+});
+
+test("D40 a missing blob after text is an error, and its handle is forgotten all the same", () => {
+  const rig = resumed();
+  rig.text("a");
+  rig.server(get(bytes("aa")));
+  assert.equal(endings(rig), ["remote blob_not_found"]);
+  assert.equal(rig.last.map(({ type }) => type).filter((type) => type === "connect" || type === "drop"), ["drop"]);
+});
+
+test("D40 a missing blob in the drain spoils the checkpoint, not the turn", () => {
+  const rig = running();
+  rig.text("a");
+  rig.server({ conversationCheckpointUpdate: bytes("5001") });
+  rig.turnEnded();
+  rig.server(get(bytes("aa")));
+  rig.after(500);
+  assert.equal(endings(rig), ["stop"]);
+  assert.is(rig.saved, undefined);
+});
+
+test("D40 of 10,000 blobs none is given up", () => {
+  const rig = running();
+  const ids = Array.from({ length: 10_000 }, (_, index) => blobId(utf8(String(index))));
+  for (const [index, id] of ids.entries()) rig.server(set(id, utf8(String(index))));
+  for (const [index, id] of ids.entries()) {
+    const [{ kvClientMessage } = {}] = rig.sent(rig.server(get(id)));
+    assert.is(hex(kvClientMessage!.getBlobResult!.blobData!), hex(utf8(String(index))));
+  }
+});
+
+test("D42 a blob over 16 MiB is refused, and then it is missing", () => {
+  const rig = running();
+  rig.server(set(bytes("aa"), new Uint8Array(LIMITS.blob + 1)));
+  assert.match(rig.sent()[0]!.kvClientMessage!.setBlobResult!.error!.message!, /full/);
+  rig.server(get(bytes("aa")));
+  assert.equal(endings(rig), ["remote blob_not_found"]);
+});
+
+test("D43 a blob that comes behind the checkpoint, or while the turn drains, is in the handle", () => {
+  const handle = firstTurn((rig) => {
+    rig.server(set(bytes("aa"), bytes("01")));
+    rig.turnEnded();
+    rig.server(set(bytes("bb"), bytes("02")));
+  });
+  assert.is(hex(handle.blobs.get("aa")!), "01");
+  assert.is(hex(handle.blobs.get("bb")!), "02");
+});
+
+test("D43 without a checkpoint, or with an empty one or one that is too large, there is no handle", () => {
+  for (const checkpoint of [undefined, bytes(""), new Uint8Array(LIMITS.checkpoint + 1)]) {
+    const rig = running();
+    rig.text("a");
+    if (checkpoint) rig.server({ conversationCheckpointUpdate: bytes("5001") }, { conversationCheckpointUpdate: checkpoint });
+    assert.equal(endings(ended(rig)), ["stop"]);
+    assert.is(rig.saved, undefined);
+    assert.equal(rig.notes(), checkpoint && checkpoint.length > 0 ? ["checkpoint_too_large"] : []);
+  }
+});
+
+test("a request without a session keeps nothing", () => {
+  const { sessionId: _, ...oneOff } = request();
+  const rig = running({ request: oneOff });
+  rig.text("a");
+  rig.server({ conversationCheckpointUpdate: bytes("5001") });
+  assert.equal(endings(ended(rig)), ["stop"]);
+  assert.is(rig.saved, undefined);
+});
+
+test("D44 a resume serves every blob of the turn before, the client's own and the service's", () => {
+  const first = running({ request: request("one", { systemPrompt: "rules" }) });
+  const { runRequest } = first.sent(first.all)[0]!;
+  const own = [...runRequest!.conversationState!.rootPromptMessagesJson!, runRequest!.action!.userMessageAction!.userMessage!.selectedContextBlob!];
+  first.text("1");
+  first.server(set(bytes("aa"), bytes("01")), { conversationCheckpointUpdate: bytes("5001") });
+  const handle = ended(first).saved!;
+  const rig = running({ request: { ...second, systemPrompt: "other rules" }, handle: structuredClone(handle) });
+  assert.is(rig.session.opening, "resume");
+  const now = rig.sent(rig.all)[0]!.runRequest!.conversationState!.rootPromptMessagesJson!;
+  for (const id of [...own, bytes("aa"), ...now]) assert.ok(rig.sent(rig.server(get(id)))[0]!.kvClientMessage!.getBlobResult!.blobData);
+});
+
+test("D45 a rebuild sends no turns, a resume those of the checkpoint byte for byte", () => {
+  const state = join([ConversationStateStructure.encode({ turns: [bytes("aa"), bytes("bbcc")], mode: 1 }), bytes("9a0601ff")]);
+  const rig = resumed({ state });
+  assert.equal(stateFields(rig, 8), ["aa", "bbcc"]);
+  assert.equal(stateFields(rig, 99), ["ff"]);
+  const rebuilt = running({ request: second });
+  assert.equal(stateFields(rebuilt, 8), []);
+});
+
+const UNUSABLE: Readonly<Record<string, Partial<Handle>>> = {
+  "a checkpoint that is no message": { checkpoint: bytes("0a05aa") },
+  "blobs that leave no room": { blobs: new Map(Array.from({ length: 4 }, (_, index) => [hex(Uint8Array.of(index)), new Uint8Array(LIMITS.blob)])) },
+  "more blobs than are kept": { blobs: new Map([["aa", new Uint8Array(LIMITS.blobStore + 1)]]) },
+};
+for (const [name, part] of Object.entries(UNUSABLE))
+  test(`a handle with ${name} is forgotten, and the turn starts from the transcript`, () => {
+    const handle = firstTurn();
+    const rig = running({ request: second, handle: { ...handle, ...part } });
+    assert.is(rig.session.opening, "rebuild");
+    assert.is.not(rig.session.conversationId, handle.conversationId);
+    assert.equal(rig.notes(), ["unusable_handle"]);
+    assert.ok(rig.all.some(({ type }) => type === "drop"));
+    assert.is(rig.sent()[0]!.runRequest!.conversationState!.rootPromptMessagesJson!.length, 2);
+    rig.text("2");
+    assert.equal(endings(ended(rig)), ["stop"]);
+  });
+
+test("a turn that goes on from tool results is not resumed: its handle, if any, is of another turn", () => {
+  const handle = firstTurn();
+  const call = { type: "tool_call", id: "c", name: "add", arguments: {} } as const;
+  const messages: TurnRequest["messages"] = [{ role: "user", content: "one" }, { role: "assistant", content: [call] }, { role: "tool", toolCallId: "c", toolName: "add", content: [] }];
+  const rig = running({ request: request("", { messages }), handle });
+  assert.is(rig.session.opening, "rebuild");
+  assert.match(rig.sent()[0]!.runRequest!.action!.userMessageAction!.userMessage!.text!, /^Continue/);
+});
+
+const TOOLSETS: readonly [name: string, tools: string[], resend: boolean, sent: string[] | undefined][] = [
+  ["the same tools are not sent again", ["add"], false, undefined],
+  ["the same tools are sent again where the embedder says so", ["add"], true, ["add"]],
+  ["other tools are sent", ["add", "read"], false, ["add", "read"]],
+  ["that there are no tools any more is sent", [], false, []],
+];
+for (const [name, names, resendTools, expected] of TOOLSETS)
+  test(`on a resume ${name}`, () => {
+    const first = running({ request: request("one", { tools: [TOOLS["add"]!] }) });
+    first.text("1");
+    first.server({ conversationCheckpointUpdate: bytes("5001") });
+    const rig = running({ request: { ...second, tools: names.map((tool) => TOOLS[tool]!) }, handle: ended(first).saved, settings: settings({ resendTools }) });
+    const { mcpTools } = rig.sent()[0]!.runRequest!;
+    assert.equal(mcpTools && (mcpTools.mcpTools ?? []).map((tool) => tool.name), expected);
+  });
+
+test("D6 the store refuses what does not fit, by size, sum, number and id, and nothing changes", () => {
+  const blobs = new Blobs();
+  for (let index = 0; index < 4; index++) assert.ok(blobs.set(Uint8Array.of(index), new Uint8Array(LIMITS.blob)));
+  assert.is(blobs.bytes, LIMITS.blobStore);
+  assert.not.ok(blobs.set(bytes("aa"), bytes("01")));
+  assert.is(blobs.add(bytes("01")), undefined);
+  assert.ok(blobs.set(bytes("00"), bytes("01")), "smaller in the same place");
+  assert.is(blobs.bytes, LIMITS.blobStore - LIMITS.blob + 1);
+  assert.ok(blobs.set(bytes("aa"), bytes("01")));
+  for (const length of [0, 129]) assert.not.ok(blobs.set(new Uint8Array(length), bytes("01")), `an id of ${length} bytes`);
+  assert.is(blobs.get(new Uint8Array(129)), undefined);
+  assert.ok(blobs.set(new Uint8Array(128), bytes("01")));
+});
+
+test("D6 65,536 blobs are the most", () => {
+  const blobs = new Blobs();
+  const id = (index: number): Uint8Array => Uint8Array.of(index >>> 16, index >>> 8, index);
+  for (let index = 0; index < LIMITS.blobs; index++) blobs.set(id(index), id(index));
+  assert.is(blobs.all().size, LIMITS.blobs);
+  assert.not.ok(blobs.set(id(LIMITS.blobs), bytes("01")));
+  assert.ok(blobs.set(id(0), bytes("01")), "one that is there may change");
+});
+
+test("a blob is a copy: what its frame's memory becomes does not matter", () => {
+  const rig = running();
+  const payload = Uint8Array.from(bytes("2209 0801 1a05 0a01aa 1200"));
+  rig.payload(payload);
+  const data = Uint8Array.from(bytes("220a 0802 1a06 0a01bb 120101"));
+  rig.payload(data);
+  data.fill(0);
+  assert.is(hex(rig.session.blobs.get(bytes("bb"))!), "01");
+});
+
+test("our own prompt over the store is a local error before anything is opened", () => {
+  const isTooLarge = ({ kind, code }: { kind: string; code: string }): boolean => kind === "local" && code === "prompt_too_large";
+  assert.throws(() => new Rig({ request: request("hi", { systemPrompt: HUGE }) }), isTooLarge);
+  assert.throws(() => new Rig({ request: request(HUGE) }), isTooLarge);
+});
+
+test("a rebuild that does not fit ends the turn with that error, and forgets the handle", () => {
+  const handle = firstTurn();
+  const rig = running({ request: second, handle });
+  rig.session.request = { ...second, messages: after([{ role: "user", content: "one" }], "1", HUGE) };
+  rig.server(get(bytes("aa")));
+  assert.equal(endings(rig), ["local prompt_too_large"]);
+  assert.ok(rig.last.some(({ type }) => type === "drop"));
+});
+
+test("a run request is what its table reads, and the same for the same ids", () => {
+  const opener = (): string => {
+    const rig = running({ request: request("hi", { systemPrompt: "rules", tools: [TOOLS["add"]!] }) });
+    return rig.all.flatMap((action) => (action.type === "send" ? [hex(action.payload)] : []))[0]!;
+  };
+  assert.is(opener(), opener());
+  assert.equal(AgentClientMessage.decode(bytes(opener())).unknown, undefined);
+});
+
+test.run();
