@@ -107,7 +107,8 @@ export class EnvelopeReader {
    * @throws WireError `envelope_truncated` inside an envelope
    */
   end(): void {
-    if (this.pending > 0) this.#failure ??= new WireError("envelope_truncated", this.#offset, "", `${this.pending} bytes of it arrived`);
+    const { pending } = this;
+    if (pending > 0) this.#failure ??= new WireError("envelope_truncated", this.#offset - pending, "", `${pending} bytes of it arrived`);
     if (this.#failure) throw this.#failure;
   }
 

@@ -14,8 +14,8 @@ interface ScalarKind {
 }
 
 const { varint, length } = WIRE_TYPE;
-const signed32 = { zero: 0, is: (v: unknown) => v === ((v as number) | 0) };
-const unsigned32 = { zero: 0, is: (v: unknown) => v === (v as number) >>> 0 };
+const signed32 = { zero: 0, is: (v: unknown) => typeof v === "number" && v === (v | 0) };
+const unsigned32 = { zero: 0, is: (v: unknown) => typeof v === "number" && v === v >>> 0 };
 const signed64 = { zero: 0n, is: (v: unknown) => typeof v === "bigint" && v === BigInt.asIntN(64, v) };
 const unsigned64 = { zero: 0n, is: (v: unknown) => typeof v === "bigint" && v === BigInt.asUintN(64, v) };
 const real = { zero: 0, is: (v: unknown) => typeof v === "number" };

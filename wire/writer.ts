@@ -183,9 +183,9 @@ function copy(buffer: Uint8Array<ArrayBuffer>, start: number, end: number): Uint
   return result;
 }
 
-/** Bytes of `value` as an unsigned varint; `value` is below 2^32. */
+/** Bytes of `value`, which is below 2^32, as an unsigned varint: one for every seven bits. */
 function varintSize(value: number): number {
-  return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5;
+  return ((38 - Math.clz32(value | 1)) / 7) | 0;
 }
 
 let idle: Writer | undefined;
