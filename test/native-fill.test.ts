@@ -2,6 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { NATIVE_FILES, nativeCases, rowOf } from "../fixtures/native/cases.ts";
+import { cpuTime } from "../fixtures/native/cpu-time.ts";
 import { bash, codemode, read, TOOL_SETS, tool } from "../fixtures/native/tools.ts";
 import { EXEC } from "../lib/agent/index.ts";
 import { translate } from "../lib/session/native/translate.ts";
@@ -230,10 +231,10 @@ test("a limit on matches is not passed to a search for files or counts", () => {
 
 test("the tools of a host are asked once each, a thousand of them in well under a second", () => {
   const tools = Array.from({ length: 1_000 }, (_, index) => tool(`shell_${index}`, "Runs shell commands.", { command: text, needed: text }, ["needed"]));
-  const start = performance.now();
+  const start = cpuTime();
   assert.is(translate(rowOf("shellArgs"), { command: "ls" }, [...tools, bash], "/w")?.tool, "bash");
   assert.is(translate(rowOf("shellArgs"), { command: "ls" }, tools, "/w"), undefined);
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(cpuTime() - start < 2_000);
 });
 
 test.run();

@@ -1,6 +1,7 @@
 /** The part of the rules that makes the host's tools known. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { cpuTime } from "../fixtures/native/cpu-time.ts";
 import { bash, codemode, TOOL_SETS, tool, webSearch } from "../fixtures/native/tools.ts";
 import { utf8Size } from "../lib/session/native/cap-text.ts";
 import { policyText } from "../lib/session/native/policy.ts";
@@ -84,9 +85,9 @@ test("signatures that do not fit are left out openly, in the order of registrati
 
 test("D13 of a thousand tools each is named", () => {
   const tools = many(1_000);
-  const start = performance.now();
+  const start = cpuTime();
   const said = policyText(tools);
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(cpuTime() - start < 2_000);
   for (const { name } of tools) assert.ok(said.includes(name));
 });
 

@@ -3,6 +3,7 @@ import { createContext, runInContext } from "node:vm";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { rowOf } from "../fixtures/native/cases.ts";
+import { cpuTime } from "../fixtures/native/cpu-time.ts";
 import { bash, codemode, grep, ls, read, TOOL_SETS, tool, write } from "../fixtures/native/tools.ts";
 import { LIMITS } from "../lib/agent/index.ts";
 import { capText, lineCount, utf8Size } from "../lib/session/native/cap-text.ts";
@@ -44,9 +45,9 @@ for (const [text, isError, exit] of EXITS)
 
 test("a text of 5 MB costs no more than its ends to read an exit code", () => {
   const text = `${" at x\n\n[".repeat(700_000)}\n\nCommand exited with code 3`;
-  const start = performance.now();
+  const start = cpuTime();
   assert.is((readExit({ text, isError: true, images: [] }) as { code: number }).code, 3);
-  assert.ok(performance.now() - start < 1_000);
+  assert.ok(cpuTime() - start < 2_000);
 });
 
 const NOTICES: readonly [note: string, meaning: object | undefined][] = [
@@ -162,9 +163,9 @@ test("without context asked for nothing is context", () => {
 
 test("a line with very many numbers is read in no time", () => {
   const line = `a${"-1-".repeat(20_000)}:2:x`;
-  const start = performance.now();
+  const start = cpuTime();
   readGrepText(Array.from({ length: 20 }, () => line), true, false);
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(cpuTime() - start < 2_000);
 });
 
 const UNWRAPPED: readonly [texts: string[], isError: boolean, text: string, failed: boolean][] = [
@@ -350,9 +351,9 @@ test("a long file keeps its true numbers", () => {
 
 test("a long search keeps its true totals and says that it is cut", () => {
   const text = Array.from({ length: 100_000 }, (_, index) => `src/file-${index % 10}.ts:${index + 1}: the text of a line with a match`).join("\n");
-  const start = performance.now();
+  const start = cpuTime();
   const { content } = answer("grepArgs", { pattern: "x" }, said(text)).grepResult.success.workspaceResults.get("/w");
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(cpuTime() - start < 2_000);
   assert.is(content.totalMatchedLines, 100_000);
   assert.is(content.clientTruncated, true);
   const shown = content.matches.flatMap(({ matches }: any) => matches);

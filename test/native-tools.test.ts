@@ -1,6 +1,7 @@
 /** Which of the host's tools a request means. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { cpuTime } from "../fixtures/native/cpu-time.ts";
 import { bash, codemode, edit, find, grep, ls, read, TOOL_SETS, tool, webSearch, write } from "../fixtures/native/tools.ts";
 import type { NativeIntent } from "../lib/agent/index.ts";
 import { capable, checkTools, findTool, modelName, rankByName, rankTools } from "../lib/session/native/tools.ts";
@@ -145,9 +146,9 @@ test("a hostile schema or description is ranked without harm", () => {
 
 test("a thousand tools with long descriptions are ranked in well under a second", () => {
   const tools = Array.from({ length: 1_000 }, (_, index) => named(`tool_${index}`, `shell ${"command ".repeat(10_000)}`, { properties: { command: text } }));
-  const start = performance.now();
+  const start = cpuTime();
   assert.is(rankTools([...tools, bash], "shell")[0], bash);
-  assert.ok(performance.now() - start < 5_000);
+  assert.ok(cpuTime() - start < 2_000);
 });
 
 test.run();

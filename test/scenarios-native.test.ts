@@ -2,6 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { rowOf } from "../fixtures/native/cases.ts";
+import { cpuTime } from "../fixtures/native/cpu-time.ts";
 import { bash, find, grep, read, TOOL_SETS, tool, webSearch, write } from "../fixtures/native/tools.ts";
 import { EXEC, ExecClientMessage, LIMITS } from "../lib/agent/index.ts";
 import { capText, utf8Size } from "../lib/session/native/cap-text.ts";
@@ -103,9 +104,9 @@ for (const [what, unit] of [["ASCII", "x"], ["Han", "日本語"], ["pairs", "�
   for (const [row, args] of [["shellStreamArgs", { command: "a" }], ["readArgs", { path: "a" }], ["piBashArgs", { command: "a" }], ["deleteArgs", { path: "a" }]] as const)
     test(`E16 5 MB of ${what} fit the answer of ${row}, with a marker, and in no time`, () => {
       const output = unit.repeat(Math.ceil(BIG / utf8Size(unit)));
-      const start = performance.now();
+      const start = cpuTime();
       const results = nativeResults(translate(rowOf(row), args, TOOL_SETS["all"]!, "/w")!, said(output));
-      assert.ok(performance.now() - start < 1_000);
+      assert.ok(cpuTime() - start < 2_000);
       const size = results.reduce((sum, message) => sum + ExecClientMessage.encode(message).length, 0);
       assert.ok(size <= LIMITS.toolResult + 200, `${size} bytes`);
       assert.match(JSON.stringify(results), /\[truncated: the whole text has 52428\d\d bytes\]/);
