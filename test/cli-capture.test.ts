@@ -1,5 +1,5 @@
 /** Captures: reading, writing, recording and redacting them (DESIGN §8). */
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -118,6 +118,11 @@ test("a recorder writes one Run a file, for its owner only", async () => {
     rmSync(folder, { recursive: true });
   }
 });
+
+if (existsSync("/dev/full"))
+  test("a disk that is full is told when the recording is checked", () => {
+    assert.throws(() => new Recorder("/dev/full", { source: "live" }), (error: Failure) => error.code === "file_unwritable" && /no space left/.test(error.message));
+  });
 
 test("a recorder that cannot write says so before anything is sent", () => {
   try {

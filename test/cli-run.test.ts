@@ -272,6 +272,12 @@ test("an interrupt during a turn exits 130", () =>
     assert.match(ran.stderr, "interrupted");
   }));
 
+test("with --json an interrupt is an error object too", async () => {
+  const ran = await cli(["run", "--loopback", "--json", "hi"], { signal: AbortSignal.abort() });
+  assert.is(ran.code, 130);
+  assert.is(objects(ran).at(-1)!["kind"], "aborted");
+});
+
 test("serve prints its origin and each Run, and ends at an interrupt with 130", () =>
   inFolder(async (folder) => {
     const controller = new AbortController();

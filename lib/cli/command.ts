@@ -70,6 +70,7 @@ function fail(out: Output, error: unknown, signal: AbortSignal): number {
   }
   const { kind, code, message, nextStep } = told(error);
   if (signal.aborted) {
+    if (out.json) out.object({ type: "error", kind: "aborted", code: "interrupted", message: "interrupted", nextStep: "" });
     out.note("interrupted");
     return EXIT.interrupted;
   }

@@ -1,5 +1,5 @@
 import type { Style } from "./output.ts";
-import { jsonLine, printable, quoted } from "./printable.ts";
+import { jsonLine } from "./printable.ts";
 import type { Shown } from "./shown.ts";
 
 /** The lines that show fields, nested ones indented by two blanks. */
@@ -28,7 +28,7 @@ function valueOf(field: Shown, style: Style): string {
   const { value, values, text, json, hex, length, cut = 0 } = field;
   if (value !== undefined) return String(value);
   if (values !== undefined) return `[${values.join(", ")}]`;
-  if (json !== undefined) return printable(jsonLine(json));
-  if (text !== undefined) return `${quoted(text, Infinity)}${cut > 0 ? style.dim(` … ${cut} more characters`) : ""}`;
+  if (json !== undefined) return jsonLine(json);
+  if (text !== undefined) return `${jsonLine(text)}${cut > 0 ? style.dim(` … ${cut} more characters`) : ""}`;
   return `${style.dim(`${length} bytes`)} ${hex}${cut > 0 ? style.dim(` … ${cut} more bytes`) : ""}`;
 }

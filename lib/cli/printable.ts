@@ -9,12 +9,6 @@ export function printable(text: string): string {
   });
 }
 
-/** One line of text as a quoted string; at most `limit` UTF-16 units of it, and then how many were cut. */
-export function quoted(text: string, limit: number): string {
-  if (text.length <= limit) return jsonLine(text);
-  return `${jsonLine(text.slice(0, limit))} … ${text.length - limit} more characters`;
-}
-
 /** A value as one line of JSON, with C1 and line separators escaped as well. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replace(BEYOND, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -9,7 +9,7 @@ export type RecordHeader = Omit<CaptureHeader, "capture" | "rpc">;
 
 /**
  * Writes captures as the frames pass. One Run a file (DESIGN §8): where a Run starts over (a retry, a stale
- * conversation) the next goes to `name.2.jsonl`, and so on. Files are made anew, readable by their owner only.
+ * conversation) the next goes to `name.2.jsonl`, and so on. New files are readable by their owner only.
  */
 export class Recorder {
   readonly #file: string;
@@ -18,16 +18,18 @@ export class Recorder {
   /** The files written so far. */
   readonly files: string[] = [];
   #failure: unknown;
+  /** Whether any frame has come. */
+  #heard = false;
 
   /** @throws Failure `file_unwritable`: before anything is sent */
   constructor(file: string, header: RecordHeader) {
     this.#file = file;
     this.#header = header;
     this.#start(file);
-    if (this.#failure) throw this.#failure;
+    this.check();
   }
 
-  /** Takes one frame. Never throws: what goes wrong is told by {@link close}. */
+  /** Takes one frame. Never throws: what goes wrong is told by {@link check}. */
   frame(frame: CapturedFrame): void {
     if (this.#failure !== undefined) return;
     const opens = frame.from === "client" && frame.envelope[HEADER_LENGTH] === RUN_REQUEST;
@@ -35,12 +37,16 @@ export class Recorder {
     this.#heard = true;
     this.#write(frameLine(this.#header.redacted ? redact(frame) : frame));
   }
-  #heard = false;
 
-  /** @throws Failure `file_unwritable` where a frame could not be written */
-  close(): void {
+  /** Ends the recording and returns the files that it wrote. Never throws. */
+  close(): readonly string[] {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
+    return this.files;
+  }
+
+  /** @throws Failure `file_unwritable` where a frame could not be written */
+  check(): void {
     if (this.#failure !== undefined) throw this.#failure;
   }
 

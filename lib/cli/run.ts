@@ -105,9 +105,9 @@ async function turn({ arguments: args, out, env, signal }: Context, prompt: stri
   } finally {
     display.break();
     await provider.close();
-    for (const file of recorder?.files ?? []) out.note(`recorded: ${file}`);
-    recorder?.close();
+    for (const file of recorder?.close() ?? []) out.note(`recorded: ${file}`);
   }
+  recorder?.check();
   if (transcript !== undefined) await saveTranscript(folder, transcript, messages);
   return 0;
 }
