@@ -2,12 +2,12 @@ import type { Style } from "./output.ts";
 import { jsonLine } from "./printable.ts";
 import type { Shown } from "./shown.ts";
 
-/** The lines that show fields, nested ones indented by two blanks. */
+/** The lines that show fields: number, name or else wire type, value; nested ones indented by two blanks. */
 export function* fieldLines(fields: readonly Shown[], style: Style, indent = "  "): Generator<string> {
   for (const field of fields) {
-    const label = `${indent}${field.no}${field.name === undefined ? "" : ` ${style.cyan(field.name)}`}`;
-    const drift = field.drift === undefined ? "" : ` ${style.yellow(`! ${DRIFTS[field.drift]} (${field.type})`)}`;
-    if (field.fields === undefined) yield `${label}${separator(field)}${valueOf(field, style)}${drift}`;
+    const label = `${indent}${field.no} ${field.name === undefined ? style.dim(field.type) : style.cyan(field.name)}`;
+    const drift = field.drift === undefined ? "" : ` ${style.yellow(`! ${DRIFTS[field.drift]}`)}`;
+    if (field.fields === undefined) yield `${label} ${valueOf(field, style)}${drift}`;
     else if (field.fields.length === 0) yield `${label} {}${drift}`;
     else {
       yield `${label} {${drift}`;
@@ -18,11 +18,6 @@ export function* fieldLines(fields: readonly Shown[], style: Style, indent = "  
 }
 
 const DRIFTS = { unknown: "unknown field", "wire type": "known with another wire type" } as const;
-
-/** A field without a name has only its number in front of its value. */
-function separator({ name }: Shown): string {
-  return name === undefined ? ": " : " ";
-}
 
 function valueOf(field: Shown, style: Style): string {
   const { value, values, text, json, hex, length, cut = 0 } = field;
