@@ -105,10 +105,9 @@ export function endsWell(end: TransportEnd): boolean {
       return end.status === "0";
     case "reset":
       return QUIET.has(end.code);
-    case "response":
-      return false;
     default:
-      return end satisfies never;
+      end.type satisfies "response";
+      return false;
   }
 }
 
@@ -136,10 +135,9 @@ export function transportFailure(end: TransportEnd, circumstances: Circumstances
       const name = HTTP2_CODES[end.code] ?? `code ${end.code}`;
       return failure(end.code === CALM ? rateLimited : lost, `${end.type === "reset" ? "RST_STREAM" : "GOAWAY"} ${name}`);
     }
-    case "socket":
-      return failure(lost, `${end.code} ${end.message}`);
     default:
-      return end satisfies never;
+      end.type satisfies "socket";
+      return failure(lost, `${end.code} ${end.message}`);
   }
 }
 

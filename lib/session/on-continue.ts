@@ -69,30 +69,28 @@ function writeResult(session: Session, { id, execId, translation }: PendingCall,
 /** At least one text item, images as they are; what cannot be sent is said in words, never left out in silence. */
 function mcpSuccess(session: Session, result: ToolMessage): Decoded<typeof McpSuccess> {
   const content: NonNullable<Decoded<typeof McpSuccess>["content"]> = [];
+  let textRoom: number = LIMITS.toolResult;
   let imageRoom = IMAGES;
+  const addText = (text: string): void => {
+    const capped = capText(text, textRoom);
+    if (capped !== text) note(session, "result_truncated", `A result of ${result.toolName} was cut to ${LIMITS.toolResult} bytes.`);
+    content.push({ text: { text: capped } });
+    textRoom = Math.max(0, textRoom - utf8Size(capped));
+  };
   for (const part of result.content) {
     if (part.type === "text") {
-      content.push({ text: { text: part.text } });
+      addText(part.text);
       continue;
     }
     const decoded = decodeImage(part);
-    const size = decoded.ok ? decoded.image.data.length : 0;
-    if (decoded.ok && size <= imageRoom) {
+    if (decoded.ok && decoded.image.data.length <= imageRoom) {
       content.push({ image: decoded.image });
-      imageRoom -= size;
+      imageRoom -= decoded.image.data.length;
       continue;
     }
     const words = decoded.ok ? imageNote("the images of this result are too large together") : decoded.note;
     note(session, "image_omitted", words);
-    content.push({ text: { text: words } });
-  }
-  let room: number = LIMITS.toolResult;
-  for (const item of content) {
-    if (item.text === undefined) continue;
-    const capped = capText(item.text.text ?? "", room);
-    if (capped !== item.text.text) note(session, "result_truncated", `A result of ${result.toolName} was cut to ${LIMITS.toolResult} bytes.`);
-    item.text = { text: capped };
-    room = Math.max(0, room - utf8Size(capped));
+    addText(words);
   }
   if (!content.some((item) => item.text)) content.unshift({ text: { text: content.length > 0 ? "(image)" : "" } });
   return { content, ...(result.isError === true && { isError: true }) };

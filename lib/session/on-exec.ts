@@ -2,7 +2,7 @@
  * A request for local work (PROTOCOL §5). It is answered from what we know, lifted to a call of the host's tools, or
  * refused. Nothing is ever executed here.
  */
-import { decodeValue, WireError, type Decoded, type Json } from "../../wire/index.ts";
+import { decodeValue, type Decoded, type Json, type WireError } from "../../wire/index.ts";
 import { asksMcpState, execByName, LIMITS, refuse, type ExecRow, type ExecServerMessage, type McpArgs } from "../agent/index.ts";
 import { mcpState, requestContext, SERVER } from "./context.ts";
 import { fail } from "./finish.ts";
@@ -37,17 +37,9 @@ export function onExec(session: Session, exec: Exec, bytes: Uint8Array): void {
       if (asksMcpState(bytes, [SERVER])) answer(session, exec, { startGrindPlanningResult: mcpState(liveTools(session)) });
       else if (miss(session)) answerExec(session, id, [refuse(row, exec, args, "")]);
       return;
-    case "reject":
-    case "error":
-    case "failure":
-    case "throw":
-    case "status":
-    case "allowlisted":
-    case undefined:
-      onNative(session, exec, row, args, bytes);
-      return;
     default:
-      row satisfies never;
+      row?.decision satisfies "reject" | "error" | "failure" | "throw" | "status" | "allowlisted" | undefined;
+      onNative(session, exec, row, args, bytes);
   }
 }
 
@@ -78,8 +70,7 @@ function liftMcp(session: Session, exec: Exec, row: ExecRow, args: Decoded<typeo
   try {
     values = decodeArguments(args.args ?? new Map());
   } catch (error) {
-    if (!(error instanceof WireError)) throw error;
-    if (miss(session)) answerExec(session, id, [refuse(row, exec, args, `The arguments cannot be read (${error.message}). No operation was performed. Call ${wanted} again with valid JSON arguments.`)]);
+    if (miss(session)) answerExec(session, id, [refuse(row, exec, args, `The arguments cannot be read (${(error as WireError).message}). No operation was performed. Call ${wanted} again with valid JSON arguments.`)]);
     return;
   }
   lift(session, exec, bytes.length, { rawCallId: args.toolCallId ?? "", tool: tool.name, arguments: values, translation: undefined });

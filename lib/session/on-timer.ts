@@ -26,12 +26,10 @@ export function onTimer(session: Session, timer: Timer): void {
       for (const id of session.pending.keys()) send(session, { execClientControlMessage: { heartbeat: { id } } });
       arm(session, timer, duration(timer, clocks));
       return;
-    case "ping":
+    default:
+      row.fires satisfies "ping";
       session.out.push({ type: "ping" });
       if (!session.armed.has("pong")) arm(session, "pong", duration("pong", clocks));
       arm(session, timer, duration(timer, clocks));
-      return;
-    default:
-      row satisfies never;
   }
 }

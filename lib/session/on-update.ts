@@ -27,12 +27,8 @@ export function onUpdate(session: Session, update: Decoded<typeof InteractionUpd
       session.announced = update.toolRequestsListed!.callCount ?? 0;
       settleBurst(session);
       return;
-    case "heartbeat":
-    case "toolCall":
-    case "none":
-      return;
     default:
-      row.meaning satisfies never;
+      row.meaning satisfies "heartbeat" | "toolCall" | "none";
   }
 }
 

@@ -136,7 +136,7 @@ function callIdsOf(message: Message): string[] {
 /** The bytes of the run request. Everything it refers to is in the blob store afterwards. */
 function runRequest(session: Session): Uint8Array {
   const { request, settings, workspaceUri, handle } = session;
-  const tell = (diagnostic: Diagnostic): void => note(session, diagnostic.type, diagnostic.message);
+  const tell = ({ type, message, ...detail }: Diagnostic): void => note(session, type, message, detail);
   const { history, users } = split(request.messages);
   const { text, images } = userText(users, tell);
   const rules = rulesText(request);

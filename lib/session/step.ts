@@ -88,11 +88,9 @@ function handle(session: Session, handler: Handler, event: Event): void {
     case "resume":
       if (event.type === "continue") onContinue(session, event.request);
       return;
-    case "abort":
-      fail(session, aborted());
-      return;
     default:
-      handler satisfies never;
+      handler satisfies "abort";
+      fail(session, aborted());
   }
 }
 

@@ -1,0 +1,61 @@
+/** What the host's results become on the wire: texts and images in order, cut where they do not fit, never lost in silence. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { LIMITS } from "../lib/agent/limits.ts";
+import type { ImagePart, TextPart, ToolMessage } from "../lib/session/turn.ts";
+import { request, results, running, TOOLS, type Rig } from "./session-rig.ts";
+
+const test = suite("session results");
+
+/** What is written of a result with this content. */
+function written(content: ToolMessage["content"], isError?: boolean): { rig: Rig; items: { text?: { text?: string }; image?: { data?: Uint8Array; mimeType?: string } }[]; isError: boolean | undefined } {
+  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
+  rig.call(1, "add");
+  rig.fire("burst");
+  const request = results(rig);
+  const messages = [...request.messages.slice(0, -1), { ...(request.messages.at(-1) as ToolMessage), content, ...(isError !== undefined && { isError }) }];
+  rig.step({ type: "continue", request: { ...request, messages } });
+  const { success } = rig.sent()[0]!.execClientMessage!.mcpResult!;
+  return { rig, items: success!.content!, isError: success!.isError };
+}
+const text = (value: string): TextPart => ({ type: "text", text: value });
+const image = (mimeType = "image/png", data = "iVBORw0KGgo="): ImagePart => ({ type: "image", mimeType, data });
+
+test("E9 texts and images of a result keep their order, with at least one text", () => {
+  const both = written([image(), text("a"), image("image/gif")]);
+  assert.equal(both.items.map((item) => item.text?.text ?? item.image!.mimeType), ["image/png", "a", "image/gif"]);
+  assert.equal(written([image(), image()]).items.map((item) => item.text?.text ?? item.image!.mimeType), ["(image)", "image/png", "image/png"]);
+  assert.equal(written([]).items, [{ text: { text: "" } }]);
+});
+
+test("E8 an image that cannot be sent is said in words and a diagnostic", () => {
+  const { rig, items } = written([image("image/tiff"), image("image/png", "!")]);
+  assert.match(items[0]!.text!.text!, /image omitted.*image\/tiff/);
+  assert.match(items[1]!.text!.text!, /image omitted.*corrupt/);
+  assert.equal(rig.notes(rig.last), ["image_omitted", "image_omitted"]);
+});
+
+test("images of one result that do not fit an envelope together are said in words", () => {
+  const large = image("image/png", "AAAA".repeat((6 * 1024 * 1024) / 3));
+  const { rig, items } = written([large, large, large]);
+  assert.equal(items.map((item) => item.text?.text ?? item.image!.data!.length), [6 * 1024 * 1024, 6 * 1024 * 1024, "[image omitted: the images of this result are too large together]"]);
+  for (const action of rig.all) if (action.type === "send") assert.ok(action.payload.length <= 16 * 1024 * 1024);
+});
+
+test("E16 a result's texts are cut to 512 KiB of UTF-8 together, each with a marker", () => {
+  const { rig, items } = written([text("ü".repeat(200_000)), text("ü".repeat(200_000)), text("bb"), text("c".repeat(100))]);
+  const sizes = items.map((item) => Buffer.byteLength(item.text!.text!));
+  const together = sizes[0]! + sizes[1]!;
+  assert.ok(together <= LIMITS.toolResult && together > LIMITS.toolResult - 4, String(together));
+  assert.match(items[1]!.text!.text!, /\[truncated: the whole text has 400000 bytes\]$/);
+  assert.match(items[3]!.text!.text!, /^\n\[truncated: the whole text has 100 bytes\]$/);
+  assert.equal(rig.notes(rig.last), ["result_truncated", "result_truncated", "result_truncated"]);
+});
+
+test("E11 whether a result is an error is sent", () => {
+  assert.is(written([text("a")], true).isError, true);
+  assert.is(written([text("a")], false).isError ?? false, false);
+  assert.is(written([text("a")]).isError ?? false, false);
+});
+
+test.run();
