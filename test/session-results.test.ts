@@ -12,9 +12,9 @@ function written(content: ToolMessage["content"], isError?: boolean): { rig: Rig
   const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
   rig.call(1, "add");
   rig.fire("burst");
-  const request = results(rig);
-  const messages = [...request.messages.slice(0, -1), { ...(request.messages.at(-1) as ToolMessage), content, ...(isError !== undefined && { isError }) }];
-  rig.step({ type: "continue", request: { ...request, messages } });
+  const leg = results(rig);
+  const messages = [...leg.messages.slice(0, -1), { ...(leg.messages.at(-1) as ToolMessage), content, ...(isError !== undefined && { isError }) }];
+  rig.step({ type: "continue", request: { ...leg, messages } });
   const { success } = rig.sent()[0]!.execClientMessage!.mcpResult!;
   return { rig, items: success!.content!, isError: success!.isError };
 }
