@@ -29,10 +29,7 @@ export interface Met {
 export function* walk(reader: Reader, table: AnyTable | undefined, open = 0): Generator<Met> {
   for (;;) {
     const start = reader.pos;
-    if (start >= reader.end) {
-      if (open === 0) return;
-      reader.fail("truncated", start, `group ${open >>> 3} is not closed`);
-    }
+    if (start >= reader.end) return;
     const tag = reader.tag();
     if (open !== 0 && tag === open + 1) return;
     const no = tag >>> 3;
