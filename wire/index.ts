@@ -15,6 +15,7 @@ export {
   map,
   nested,
   oneof,
+  optional,
   repeated,
   safe64,
   sfixed32,

@@ -50,11 +50,13 @@ export interface Field<T> {
   readonly no: number;
   readonly kind: ScalarName | "message" | "map";
   readonly repeated: boolean;
+  /** Whether a value that is its kind's default is written all the same: proto3's `optional`. Arms of a oneof always are. */
+  readonly explicit?: boolean;
   /** The group of rows of which at most one is set. */
   readonly oneof?: string;
   /** The nested table of kind `message`; a function where tables refer to each other. */
   readonly table?: Message<never> | (() => Message<never>);
-  /** The rows of a map entry: key 1, value 2. */
+  /** The rows of a map entry: key 1, value 2, both always written. */
   readonly entry?: readonly [key: Field<unknown>, value: Field<unknown>];
   /** Never set: carries the value's type. */
   readonly value?: T;
@@ -97,6 +99,11 @@ export const text = scalar<string>("text");
 /** Bytes; decoded as a view of the input. */
 export const bytes = scalar<Uint8Array>("bytes");
 
+/** A scalar whose default value means something else than its absence: it is written wherever it is given. */
+export function optional<T>(field: Field<T>): Field<T> {
+  return { ...field, explicit: true };
+}
+
 /** A nested message. Give a function where the two tables refer to each other. */
 export function nested<T>(no: number, table: Message<T> | (() => Message<T>)): Field<T> {
   return { no, kind: "message", repeated: false, table: table as unknown as Message<never> };
@@ -109,7 +116,7 @@ export function repeated<T>(field: Field<T>): Field<T[]> {
 
 /** A map field, decoded as a `Map`: give the kinds of key and value with any number, such as `map(2, string(1), bytes(2))`. */
 export function map<K, V>(no: number, key: Field<K>, value: Field<V>): Field<Map<K, V>> {
-  return { no, kind: "map", repeated: false, entry: [{ ...key, no: 1 }, { ...value, no: 2 }] as [Field<unknown>, Field<unknown>] };
+  return { no, kind: "map", repeated: false, entry: [{ ...key, no: 1, explicit: true }, { ...value, no: 2, explicit: true }] as [Field<unknown>, Field<unknown>] };
 }
 
 /** Marks rows as the arms of one oneof: at most one is set, the last on the wire. Spread it into a table. */

@@ -5,7 +5,8 @@
  * Decoding looks a row up by the whole tag, number and wire type together. A number that comes with another wire type
  * than its rows finds no row, so it is kept as an unknown field and counted as drift; a number may also have several
  * rows of different wire types. Absent fields are absent from the value. Encoding writes what is present, in the
- * order of field numbers, then the unknown fields as they came.
+ * order of field numbers, then the unknown fields as they came; as proto3 says, a scalar that is its kind's default is
+ * left out, unless it is an arm of a oneof or declared `optional`.
  */
 import type { Field } from "./kinds.ts";
 import { Table } from "./table.ts";

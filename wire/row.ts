@@ -15,6 +15,8 @@ export class Row {
   readonly rule: Rule;
   readonly kind: ScalarName | "message" | "map";
   readonly packable: boolean;
+  /** Whether a default value is left out, as proto3 does where absence means the same. */
+  readonly implicit: boolean;
   readonly oneof: string | undefined;
   readonly is: (value: unknown) => boolean;
   readonly read: (reader: Reader) => unknown;
@@ -28,7 +30,7 @@ export class Row {
    * @param inside the table of a message row or of a map's entries
    */
   constructor(name: string, field: Field<unknown>, packed: boolean, inside: () => Table) {
-    const { no, kind, repeated, oneof } = field;
+    const { no, kind, repeated, oneof, explicit } = field;
     // A message and a map entry lie on the wire as bytes do.
     const scalar = SCALARS[kind === "message" || kind === "map" ? "bytes" : kind];
     this.name = name;
@@ -38,6 +40,7 @@ export class Row {
     this.tag = no * 8 + (packed ? WIRE_TYPE.length : scalar.type);
     this.rule = packed ? "packed" : kind === "map" ? "map" : kind === "message" ? (repeated ? "repeatedMessage" : "message") : repeated ? "repeated" : "scalar";
     this.oneof = oneof;
+    this.implicit = this.rule === "scalar" && oneof === undefined && explicit !== true;
     this.#zero = kind === "message" ? undefined : scalar.zero;
     this.is = scalar.is;
     this.read = scalar.read;
@@ -49,6 +52,11 @@ export class Row {
   /** The table that reads the inside of the value, looked up when it is first needed: tables may refer to each other. */
   get inside(): Table {
     return (this.#inside ??= this.#lookup());
+  }
+
+  /** Whether a value is what its absence means. -0 is not: its bits differ. */
+  isDefault(value: unknown): boolean {
+    return value instanceof Uint8Array ? value.length === 0 : Object.is(value, this.#zero);
   }
 
   /** What proto3 means by leaving the value out. */

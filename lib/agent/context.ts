@@ -1,4 +1,4 @@
-import { bool, bytes, map, message, nested, oneof, repeated, string, text } from "../../wire/index.ts";
+import { bool, bytes, map, message, nested, oneof, optional, repeated, string, text } from "../../wire/index.ts";
 import { McpToolDefinition } from "./mcp-tools.ts";
 
 /** §5: one tool of {@link McpMetaServerDescriptor}; `inputSchema` as in McpToolDefinition. */
@@ -35,29 +35,29 @@ export const RequestContextEnv = message({
 export const RequestContext = message({
   env: nested(4, RequestContextEnv),
   tools: repeated(nested(7, McpToolDefinition)),
-  conversationNotesListing: text(8),
-  sharedNotesListing: text(9),
-  cloudRule: text(16),
-  webSearchEnabled: bool(17),
-  repositoryInfoShouldQueryProd: bool(19),
+  conversationNotesListing: optional(text(8)),
+  sharedNotesListing: optional(text(9)),
+  cloudRule: optional(text(16)),
+  webSearchEnabled: optional(bool(17)),
+  repositoryInfoShouldQueryProd: optional(bool(19)),
   fileContents: map(20, text(1), text(2)),
-  userIntentSummary: text(21),
+  userIntentSummary: optional(text(21)),
   mcpMetaToolOptions: nested(34, McpMetaToolOptions),
 });
 
 /** §5, exec 10: asks for the request context. */
 export const RequestContextArgs = message({
-  notesSessionId: string(2),
-  workspaceId: string(3),
-  readOnlyPinnedTreeSha: text(4),
-  readOnlyPluginCacheRoot: text(5),
-  useCached: bool(7),
+  notesSessionId: optional(string(2)),
+  workspaceId: optional(string(3)),
+  readOnlyPinnedTreeSha: optional(text(4)),
+  readOnlyPluginCacheRoot: optional(text(5)),
+  useCached: optional(bool(7)),
 });
 
 /** §5: the request context. */
 export const RequestContextSuccess = message({
   requestContext: nested(1, RequestContext),
-  servedFromDiskCache: bool(2),
+  servedFromDiskCache: optional(bool(2)),
 });
 
 /** §5: why there is none. */

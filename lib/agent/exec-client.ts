@@ -1,4 +1,4 @@
-import { int32, message, nested, oneof, string, text, uint32 } from "../../wire/index.ts";
+import { int32, message, nested, oneof, optional, string, text, uint32 } from "../../wire/index.ts";
 import { RequestContextResult } from "./context.ts";
 import { DeleteResult, LsResult, ReadResult, WriteResult } from "./exec-file.ts";
 import { StartGrindExecutionResult, StartGrindPlanningResult } from "./exec-grind.ts";
@@ -85,14 +85,14 @@ export const ExecClientMessage = message({
     miniSweAgentBashResult: nested(55, ShellResult),
   }),
   execId: string(15),
-  localExecutionTimeMs: int32(39),
+  localExecutionTimeMs: optional(int32(39)),
 });
 
 /** §2: ends the answer to an exec, of whatever kind (§5.1). */
 export const ExecClientStreamClose = message({ id: uint32(1) });
 
 /** §2: an exec that has no typed answer fails. */
-export const ExecClientThrow = message({ id: uint32(1), error: text(2), stackTrace: text(3), errorCode: text(4) });
+export const ExecClientThrow = message({ id: uint32(1), error: text(2), stackTrace: optional(text(3)), errorCode: optional(text(4)) });
 
 /** §2: an exec is still running (§5.1). */
 export const ExecClientHeartbeat = message({ id: uint32(1) });

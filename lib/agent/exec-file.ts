@@ -6,6 +6,7 @@ import {
   message,
   nested,
   oneof,
+  optional,
   repeated,
   safe64,
   string,
@@ -20,9 +21,9 @@ import {
 export const ReadArgs = message({
   path: text(1),
   toolCallId: string(2),
-  offset: int32(4),
-  limit: uint32(5),
-  encodingHint: text(6),
+  offset: optional(int32(4)),
+  limit: optional(uint32(5)),
+  encodingHint: optional(text(6)),
 });
 
 /** §5.1: the file. `rangeApplied` says that `offset` and `limit` were followed. */
@@ -35,7 +36,7 @@ export const ReadSuccess = message({
   totalLines: int32(3),
   fileSize: safe64(4),
   truncated: bool(6),
-  outputBlobId: bytes(7),
+  outputBlobId: optional(bytes(7)),
   rangeApplied: bool(8),
 });
 
@@ -73,7 +74,7 @@ export const WriteArgs = message({
   toolCallId: string(3),
   returnFileContentAfterWrite: bool(4),
   fileBytes: bytes(5),
-  encodingHint: text(6),
+  encodingHint: optional(text(6)),
 });
 
 /** §5.1: the file is written; `fileSize` in bytes. */
@@ -81,7 +82,7 @@ export const WriteSuccess = message({
   path: text(1),
   linesCreated: int32(2),
   fileSize: int32(3),
-  fileContentAfterWrite: text(4),
+  fileContentAfterWrite: optional(text(4)),
 });
 
 /** §5.1: the file may not be written. */
@@ -160,7 +161,7 @@ export const LsArgs = message({
   path: text(1),
   ignore: repeated(text(2)),
   toolCallId: string(3),
-  timeoutMs: uint32(5),
+  timeoutMs: optional(uint32(5)),
 });
 
 /** §5.1: a file in a folder. */

@@ -1,8 +1,8 @@
-import { bool, message, nested, oneof, repeated, string, text, WIRE_TYPE } from "../../wire/index.ts";
+import { bool, message, nested, oneof, optional, repeated, string, text, WIRE_TYPE } from "../../wire/index.ts";
 import { McpToolDefinition } from "./mcp-tools.ts";
 
 /** §5, exec 35: asks to start on a plan. */
-export const StartGrindExecutionArgs = message({ explanation: text(1), toolCallId: string(2) });
+export const StartGrindExecutionArgs = message({ explanation: optional(text(1)), toolCallId: string(2) });
 
 /** §5, exec 35: started. */
 export const StartGrindExecutionSuccess = message({});
@@ -26,14 +26,14 @@ export const McpStateServer = message({
   serverName: string(1),
   serverIdentifier: string(2),
   tools: repeated(nested(5, McpToolDefinition)),
-  status: string(7),
+  status: optional(string(7)),
 });
 
 /**
  * §5, exec 36 read the document's way: asks to plan. `kickOnly` is the newer meaning's field 2, a varint. Of several
  * identifiers in field 1 only the last is seen here: {@link asksMcpState} reads them all.
  */
-export const StartGrindPlanningArgs = message({ explanation: text(1), toolCallId: string(2), kickOnly: bool(2) });
+export const StartGrindPlanningArgs = message({ explanation: optional(text(1)), toolCallId: string(2), kickOnly: bool(2) });
 
 /** §5, exec 36: empty acknowledges planning, `servers` answers the newer meaning. */
 export const StartGrindPlanningSuccess = message({ servers: repeated(nested(1, McpStateServer)) });

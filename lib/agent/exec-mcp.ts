@@ -1,4 +1,4 @@
-import { bool, bytes, map, message, nested, oneof, repeated, string, text } from "../../wire/index.ts";
+import { bool, bytes, map, message, nested, oneof, optional, repeated, string, text } from "../../wire/index.ts";
 
 /** §5, exec 11: a call of a host's tool; each of `args` is the bytes of a `google.protobuf.Value`. */
 export const McpArgs = message({
@@ -58,7 +58,7 @@ export const McpResult = message({
 });
 
 /** §5, exec 17: asks for a server's resources. */
-export const ListMcpResourcesExecArgs = message({ server: text(1) });
+export const ListMcpResourcesExecArgs = message({ server: optional(text(1)) });
 
 /** §5, exec 17: why there are none. */
 export const ListMcpResourcesError = message({ error: text(1) });
@@ -75,7 +75,7 @@ export const ListMcpResourcesExecResult = message({
 export const ReadMcpResourceExecArgs = message({
   server: text(1),
   uri: text(2),
-  downloadPath: text(3),
+  downloadPath: optional(text(3)),
   toolCallId: string(4),
 });
 

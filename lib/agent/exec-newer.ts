@@ -1,4 +1,4 @@
-import { bool, int32, message, nested, oneof, repeated, string, text, uint32 } from "../../wire/index.ts";
+import { bool, int32, message, nested, oneof, optional, repeated, string, text, uint32 } from "../../wire/index.ts";
 import { ShellResult } from "./exec-shell.ts";
 
 /** §5.2, exec 27: a hook to run. */
@@ -8,7 +8,7 @@ export const ExecuteHookArgs = message({});
 export const SubagentArgs = message({ toolCallId: string(1), subagentType: text(2), prompt: text(4) });
 
 /** §5.2, exec 28: why none was started. */
-export const SubagentError = message({ agentId: string(1), error: text(2) });
+export const SubagentError = message({ agentId: optional(string(1)), error: text(2) });
 
 /** §5.2, exec 28: the answer. */
 export const SubagentResult = message({ ...oneof("result", { error: nested(2, SubagentError) }) });
@@ -29,13 +29,13 @@ export const ForceBackgroundSubagentResult = message({ status: int32(1) });
 export const SubagentAwaitArgs = message({ agentId: string(1), timeoutMs: uint32(2) });
 
 /** §5.2, exec 37: why not. */
-export const SubagentAwaitError = message({ agentId: string(1), error: text(2) });
+export const SubagentAwaitError = message({ agentId: optional(string(1)), error: text(2) });
 
 /** §5.2, exec 37: the answer. */
 export const SubagentAwaitResult = message({ ...oneof("result", { error: nested(4, SubagentAwaitError) }) });
 
 /** §5.2, exec 38: asks whether a call is safe. */
-export const SmartModeClassifierArgs = message({ toolCallId: string(1), parentConversationId: string(2) });
+export const SmartModeClassifierArgs = message({ toolCallId: string(1), parentConversationId: optional(string(2)) });
 
 /** §5.2, exec 38: why there is no verdict. */
 export const SmartModeClassifierError = message({ error: text(1) });
@@ -58,7 +58,7 @@ export const CanvasDiagnosticsResult = message({ ...oneof("result", { error: nes
 export const ShellAllowlistPrecheckArgs = message({
   command: text(1),
   workingDirectory: text(2),
-  toolCallId: string(5),
+  toolCallId: optional(string(5)),
 });
 
 /** §5.2, exec 41: the answer. */
@@ -68,14 +68,14 @@ export const ShellAllowlistPrecheckResult = message({ allowlisted: bool(1) });
 export const McpAllowlistPrecheckArgs = message({
   providerIdentifier: string(1),
   toolName: text(2),
-  toolCallId: string(3),
+  toolCallId: optional(string(3)),
 });
 
 /** §5.2, exec 42: the answer. */
 export const McpAllowlistPrecheckResult = message({ allowlisted: bool(1) });
 
 /** §5.2, exec 43: asks whether a URL may be fetched unasked. */
-export const WebFetchAllowlistPrecheckArgs = message({ url: text(1), toolCallId: string(2) });
+export const WebFetchAllowlistPrecheckArgs = message({ url: text(1), toolCallId: optional(string(2)) });
 
 /** §5.2, exec 43: the answer. */
 export const WebFetchAllowlistPrecheckResult = message({ allowlisted: bool(1) });
@@ -87,19 +87,19 @@ export const GetDiffRequest = message({
   baseRef: text(3),
   mergeBase: bool(4),
   targetPaths: repeated(text(5)),
-  unifiedContextLines: int32(6),
+  unifiedContextLines: optional(int32(6)),
   maxUntrackedFiles: int32(7),
-  outputFormat: int32(8),
+  outputFormat: optional(int32(8)),
   submoduleRecurseDepth: int32(9),
   includeSpaceChanges: bool(10),
   committedOnly: bool(11),
   computePatchId: bool(12),
-  returnHeadSha: bool(13),
-  maxResponseBytes: int32(14),
+  returnHeadSha: optional(bool(13)),
+  maxResponseBytes: optional(int32(14)),
 });
 
 /** §5.2, exec 53: a search of older conversations. */
-export const ConversationSearchArgs = message({ query: text(1), toolCallId: string(2), limit: int32(3) });
+export const ConversationSearchArgs = message({ query: text(1), toolCallId: string(2), limit: optional(int32(3)) });
 
 /** §5.2, exec 53: why there was none. */
 export const ConversationSearchError = message({ error: text(1) });
@@ -108,7 +108,7 @@ export const ConversationSearchError = message({ error: text(1) });
 export const ConversationSearchResult = message({ ...oneof("result", { error: nested(2, ConversationSearchError) }) });
 
 /** §5.2, exec 54: asks about the agent store. */
-export const AgentStoreConflictArgs = message({ advance: bool(2) });
+export const AgentStoreConflictArgs = message({ advance: optional(bool(2)) });
 
 /** §5.2, exec 54: why there is no answer. */
 export const AgentStoreConflictError = message({ error: text(1) });

@@ -1,4 +1,4 @@
-import { bool, double, int32, message, nested, oneof, repeated, text, uint32 } from "../../wire/index.ts";
+import { bool, double, int32, message, nested, oneof, optional, repeated, text, uint32 } from "../../wire/index.ts";
 
 /** §5.2: how an output was cut. */
 export const PiTruncation = message({
@@ -7,14 +7,14 @@ export const PiTruncation = message({
   totalLines: uint32(3),
   outputLines: uint32(4),
   outputBytes: uint32(5),
-  maxLines: uint32(6),
-  maxBytes: uint32(7),
+  maxLines: optional(uint32(6)),
+  maxBytes: optional(uint32(7)),
   firstLineExceedsLimit: bool(8),
   lastLinePartial: bool(9),
 });
 
 /** §5.2, exec 45: a file to read; `offset` and `limit` in lines. */
-export const PiReadExecArgs = message({ path: text(1), offset: int32(2), limit: int32(3) });
+export const PiReadExecArgs = message({ path: text(1), offset: optional(int32(2)), limit: optional(int32(3)) });
 
 /** §5.2, exec 45: the file. */
 export const PiReadExecSuccess = message({ output: text(1), truncation: nested(2, PiTruncation) });
@@ -28,20 +28,20 @@ export const PiReadExecResult = message({
 });
 
 /** §5.2, exec 46: a command to run; `timeout` in seconds. */
-export const PiBashExecArgs = message({ command: text(1), timeout: double(2) });
+export const PiBashExecArgs = message({ command: text(1), timeout: optional(double(2)) });
 
 /** §5.2, exec 46: what it printed. */
 export const PiBashExecSuccess = message({
   output: text(1),
   truncation: nested(2, PiTruncation),
-  fullOutputPath: text(3),
+  fullOutputPath: optional(text(3)),
 });
 
 /** §5.2, exec 46: why not, or what a failing command printed. */
 export const PiBashExecError = message({
   error: text(1),
   truncation: nested(2, PiTruncation),
-  fullOutputPath: text(3),
+  fullOutputPath: optional(text(3)),
 });
 
 /** §5.2, exec 46: the answer, field 47. */
@@ -60,7 +60,7 @@ export const PiEditExecSuccess = message({
   output: text(1),
   diff: text(2),
   patch: text(3),
-  firstChangedLine: uint32(4),
+  firstChangedLine: optional(uint32(4)),
 });
 
 /** §5.2, exec 47: why not. */
@@ -102,19 +102,19 @@ export const PiWriteExecResult = message({
 /** §5.2, exec 49: a search. */
 export const PiGrepExecArgs = message({
   pattern: text(1),
-  path: text(2),
-  glob: text(3),
-  ignoreCase: bool(4),
-  literal: bool(5),
-  context: int32(6),
-  limit: int32(7),
+  path: optional(text(2)),
+  glob: optional(text(3)),
+  ignoreCase: optional(bool(4)),
+  literal: optional(bool(5)),
+  context: optional(int32(6)),
+  limit: optional(int32(7)),
 });
 
 /** §5.2, exec 49: what was found. */
 export const PiGrepExecSuccess = message({
   output: text(1),
   truncation: nested(2, PiTruncation),
-  matchLimitReached: uint32(3),
+  matchLimitReached: optional(uint32(3)),
   linesTruncated: bool(4),
 });
 
@@ -127,13 +127,13 @@ export const PiGrepExecResult = message({
 });
 
 /** §5.2, exec 50: a search for file names. */
-export const PiFindExecArgs = message({ pattern: text(1), path: text(2), limit: int32(3) });
+export const PiFindExecArgs = message({ pattern: text(1), path: optional(text(2)), limit: optional(int32(3)) });
 
 /** §5.2, exec 50: the names. */
 export const PiFindExecSuccess = message({
   output: text(1),
   truncation: nested(2, PiTruncation),
-  resultLimitReached: uint32(3),
+  resultLimitReached: optional(uint32(3)),
 });
 
 /** §5.2, exec 50: why not. */
@@ -145,13 +145,13 @@ export const PiFindExecResult = message({
 });
 
 /** §5.2, exec 51: a folder to list. */
-export const PiLsExecArgs = message({ path: text(1), limit: int32(2) });
+export const PiLsExecArgs = message({ path: optional(text(1)), limit: optional(int32(2)) });
 
 /** §5.2, exec 51: the folder. */
 export const PiLsExecSuccess = message({
   output: text(1),
   truncation: nested(2, PiTruncation),
-  entryLimitReached: uint32(3),
+  entryLimitReached: optional(uint32(3)),
 });
 
 /** §5.2, exec 51: why not. */

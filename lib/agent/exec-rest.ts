@@ -1,4 +1,4 @@
-import { int32, message, nested, oneof, string, text } from "../../wire/index.ts";
+import { int32, message, nested, oneof, optional, string, text } from "../../wire/index.ts";
 
 /** §5, exec 9: asks for a file's diagnostics. */
 export const DiagnosticsArgs = message({ path: text(1), toolCallId: string(2) });
@@ -35,7 +35,7 @@ export const FetchError = message({ url: text(1), error: text(2) });
 export const FetchResult = message({ ...oneof("result", { error: nested(2, FetchError) }) });
 
 /** §5, exec 21: starts or ends a recording of the screen. */
-export const RecordScreenArgs = message({ mode: int32(1), toolCallId: string(2), saveAsFilename: text(3) });
+export const RecordScreenArgs = message({ mode: int32(1), toolCallId: string(2), saveAsFilename: optional(text(3)) });
 
 /** §5, exec 21: why there is none. */
 export const RecordScreenFailure = message({ error: text(1) });
@@ -51,9 +51,9 @@ export const ComputerUseError = message({
   error: text(1),
   actionCount: int32(2),
   durationMs: int32(3),
-  log: text(4),
-  screenshot: text(5),
-  screenshotPath: text(6),
+  log: optional(text(4)),
+  screenshot: optional(text(5)),
+  screenshotPath: optional(text(6)),
 });
 
 /** §5, exec 22: the answer. */

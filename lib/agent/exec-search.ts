@@ -1,4 +1,16 @@
-import { bool, int32, map, message, nested, oneof, repeated, string, text, type Decoded } from "../../wire/index.ts";
+import {
+  bool,
+  int32,
+  map,
+  message,
+  nested,
+  oneof,
+  optional,
+  repeated,
+  string,
+  text,
+  type Decoded,
+} from "../../wire/index.ts";
 
 /**
  * §5, exec 5: a search; with an empty `pattern` and a `glob`, a search for file names. Two layouts share the numbers
@@ -8,23 +20,23 @@ import { bool, int32, map, message, nested, oneof, repeated, string, text, type 
  */
 export const GrepArgs = message({
   pattern: text(1),
-  path: text(2),
+  path: optional(text(2)),
   caseInsensitive2: bool(2),
-  glob: text(3),
-  outputMode: text(4),
-  contextBefore: int32(5),
-  contextAfter: int32(6),
+  glob: optional(text(3)),
+  outputMode: optional(text(4)),
+  contextBefore: optional(int32(5)),
+  contextAfter: optional(int32(6)),
   path6: text(6),
-  context: int32(7),
-  caseInsensitive: bool(8),
-  type: text(9),
-  headLimit: int32(10),
-  multiline: bool(11),
+  context: optional(int32(7)),
+  caseInsensitive: optional(bool(8)),
+  type: optional(text(9)),
+  headLimit: optional(int32(10)),
+  multiline: optional(bool(11)),
   outputMode11: text(11),
-  sort: text(12),
-  sortAscending: bool(13),
+  sort: optional(text(12)),
+  sortAscending: optional(bool(13)),
   toolCallId: string(14),
-  offset: int32(16),
+  offset: optional(int32(16)),
 });
 
 const OUTPUT_MODES = ["content", "files_with_matches", "count"];
@@ -53,8 +65,8 @@ export const GrepCountResult = message({
   totalMatches: int32(3),
   clientTruncated: bool(4),
   ripgrepTruncated: bool(5),
-  headLimitApplied: int32(6),
-  offsetApplied: int32(7),
+  headLimitApplied: optional(int32(6)),
+  offsetApplied: optional(int32(7)),
 });
 
 /** §5.1: files with a match. */
@@ -63,8 +75,8 @@ export const GrepFilesResult = message({
   totalFiles: int32(2),
   clientTruncated: bool(3),
   ripgrepTruncated: bool(4),
-  headLimitApplied: int32(5),
-  offsetApplied: int32(6),
+  headLimitApplied: optional(int32(5)),
+  offsetApplied: optional(int32(6)),
 });
 
 /** §5.1: one line. */
@@ -85,8 +97,8 @@ export const GrepContentResult = message({
   totalMatchedLines: int32(3),
   clientTruncated: bool(4),
   ripgrepTruncated: bool(5),
-  headLimitApplied: int32(6),
-  offsetApplied: int32(7),
+  headLimitApplied: optional(int32(6)),
+  offsetApplied: optional(int32(7)),
 });
 
 /** §5.1: what one workspace gave, by output mode. */

@@ -1,4 +1,4 @@
-import { bool, message, nested, oneof, string, uint32 } from "../../wire/index.ts";
+import { bool, message, nested, oneof, optional, string, uint32 } from "../../wire/index.ts";
 import { RequestContextArgs } from "./context.ts";
 import { DeleteArgs, LsArgs, ReadArgs, WriteArgs } from "./exec-file.ts";
 import { StartGrindExecutionArgs, StartGrindPlanningArgs } from "./exec-grind.ts";
@@ -96,5 +96,5 @@ export const ExecServerMessage = message({
   }),
   execId: string(15),
   spanContext: nested(19, SpanContext),
-  acceptHookAdditionalContexts: bool(55),
+  acceptHookAdditionalContexts: optional(bool(55)),
 });

@@ -1,4 +1,16 @@
-import { bool, int32, message, nested, oneof, repeated, string, text, uint32, uint64 } from "../../wire/index.ts";
+import {
+  bool,
+  int32,
+  message,
+  nested,
+  oneof,
+  optional,
+  repeated,
+  string,
+  text,
+  uint32,
+  uint64,
+} from "../../wire/index.ts";
 
 /** §5, exec 2 and 14: a command to run. `timeout` and `hardTimeout` are milliseconds (§5.1). */
 export const ShellArgs = message({
@@ -9,14 +21,14 @@ export const ShellArgs = message({
   simpleCommands: repeated(text(5)),
   hasInputRedirect: bool(6),
   hasOutputRedirect: bool(7),
-  fileOutputThresholdBytes: uint64(10),
+  fileOutputThresholdBytes: optional(uint64(10)),
   isBackground: bool(11),
   skipApproval: bool(12),
   timeoutBehavior: int32(13),
-  hardTimeout: int32(14),
-  description: text(15),
+  hardTimeout: optional(int32(14)),
+  description: optional(text(15)),
   closeStdin: bool(17),
-  conversationId: string(21),
+  conversationId: optional(string(21)),
 });
 
 /** §5.1: exit code 0; `executionTime` in milliseconds. */
@@ -28,15 +40,15 @@ export const ShellSuccess = message({
   stdout: text(5),
   stderr: text(6),
   executionTime: int32(7),
-  shellId: uint32(9),
-  interleavedOutput: text(10),
-  pid: uint32(11),
-  msToWait: int32(12),
-  localExecutionTimeMs: int32(13),
-  backgroundReason: int32(14),
-  outputHead: text(15),
-  outputTail: text(16),
-  elidedChars: uint32(17),
+  shellId: optional(uint32(9)),
+  interleavedOutput: optional(text(10)),
+  pid: optional(uint32(11)),
+  msToWait: optional(int32(12)),
+  localExecutionTimeMs: optional(int32(13)),
+  backgroundReason: optional(int32(14)),
+  outputHead: optional(text(15)),
+  outputTail: optional(text(16)),
+  elidedChars: optional(uint32(17)),
 });
 
 /** §5.1: another exit code; `executionTime` in milliseconds. */
@@ -48,13 +60,13 @@ export const ShellFailure = message({
   stdout: text(5),
   stderr: text(6),
   executionTime: int32(7),
-  interleavedOutput: text(9),
-  abortReason: int32(10),
+  interleavedOutput: optional(text(9)),
+  abortReason: optional(int32(10)),
   aborted: bool(11),
-  localExecutionTimeMs: int32(12),
-  outputHead: text(13),
-  outputTail: text(14),
-  elidedChars: uint32(15),
+  localExecutionTimeMs: optional(int32(12)),
+  outputHead: optional(text(13)),
+  outputTail: optional(text(14)),
+  elidedChars: optional(uint32(15)),
 });
 
 /** §5.1: the command ran too long. */
@@ -89,9 +101,9 @@ export const ShellResult = message({
     spawnError: nested(5, ShellSpawnError),
     permissionDenied: nested(7, ShellPermissionDenied),
   }),
-  isBackground: bool(102),
-  terminalsFolder: text(103),
-  pid: uint32(104),
+  isBackground: optional(bool(102)),
+  terminalsFolder: optional(text(103)),
+  pid: optional(uint32(104)),
 });
 
 /** §5.1: a piece of standard output. */
@@ -105,8 +117,8 @@ export const ShellStreamExit = message({
   code: uint32(1),
   cwd: text(2),
   aborted: bool(4),
-  abortReason: int32(5),
-  localExecutionTimeMs: int32(6),
+  abortReason: optional(int32(5)),
+  localExecutionTimeMs: optional(int32(6)),
 });
 
 /** §5.1: never sent: it stalls the turn. */
@@ -130,9 +142,9 @@ export const BackgroundShellSpawnArgs = message({
   workingDirectory: text(2),
   toolCallId: string(3),
   enableWriteShellStdinTool: bool(6),
-  description: text(7),
+  description: optional(text(7)),
   skipApproval: bool(12),
-  conversationId: string(13),
+  conversationId: optional(string(13)),
 });
 
 /** §5, exec 16: why it did not start. */

@@ -1,4 +1,4 @@
-import { bytes, message, nested, oneof, text, uint32 } from "../../wire/index.ts";
+import { bytes, message, nested, oneof, optional, text, uint32 } from "../../wire/index.ts";
 import { SpanContext } from "./span-context.ts";
 
 /** §6: asks for a blob by its id, {@link blobId}. */
@@ -21,7 +21,7 @@ export const KvServerMessage = message({
 export const Error = message({ message: text(1) });
 
 /** §6: the blob, or why there is none; never empty data for a miss. */
-export const GetBlobResult = message({ blobData: bytes(1), error: nested(2, Error) });
+export const GetBlobResult = message({ blobData: optional(bytes(1)), error: nested(2, Error) });
 
 /** §6: empty where the blob is kept. */
 export const SetBlobResult = message({ error: nested(1, Error) });

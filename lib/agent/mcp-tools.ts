@@ -1,4 +1,4 @@
-import { bytes, message, nested, repeated, string, text } from "../../wire/index.ts";
+import { bytes, message, nested, optional, repeated, string, text } from "../../wire/index.ts";
 
 /** §2.2: one tool of the host. `inputSchema` is the bytes of a `google.protobuf.Value` that holds its JSON Schema. */
 export const McpToolDefinition = message({
@@ -7,7 +7,7 @@ export const McpToolDefinition = message({
   inputSchema: bytes(3),
   providerIdentifier: string(4),
   toolName: text(5),
-  inputSchemaJson: text(6),
+  inputSchemaJson: optional(text(6)),
 });
 
 /** §2.1: the tools of a Run. */

@@ -1,4 +1,4 @@
-import { int32, message, nested, oneof, repeated, string, text, uint32 } from "../../wire/index.ts";
+import { int32, message, nested, oneof, optional, repeated, string, text, uint32 } from "../../wire/index.ts";
 import { FetchArgs, SetupVmEnvironmentArgs, SetupVmEnvironmentResult } from "./exec-rest.ts";
 
 /** §7: a search on the web. */
@@ -39,7 +39,7 @@ export const AskQuestionResult = message({
 export const AskQuestionInteractionResponse = message({ result: nested(1, AskQuestionResult) });
 
 /** §7, query 4: another mode. */
-export const SwitchModeArgs = message({ targetModeId: string(1), explanation: text(2), toolCallId: string(3) });
+export const SwitchModeArgs = message({ targetModeId: string(1), explanation: optional(text(2)), toolCallId: string(3) });
 
 /** §7, query 4: may the mode change? */
 export const SwitchModeRequestQuery = message({ args: nested(1, SwitchModeArgs) });

@@ -1,4 +1,16 @@
-import { bool, bytes, int32, message, nested, oneof, repeated, string, text, type Decoded } from "../../wire/index.ts";
+import {
+  bool,
+  bytes,
+  int32,
+  message,
+  nested,
+  oneof,
+  optional,
+  repeated,
+  string,
+  text,
+  type Decoded,
+} from "../../wire/index.ts";
 import { RequestContext } from "./context.ts";
 import { McpTools } from "./mcp-tools.ts";
 import { ConversationStateStructure } from "./state.ts";
@@ -32,10 +44,10 @@ export const UserMessage = message({
   messageId: string(2),
   selectedContext: nested(3, SelectedContext),
   mode: int32(4),
-  isSimulatedMsg: bool(5),
-  bestOfNGroupId: string(6),
-  tryUseBestOfNPromotion: bool(7),
-  richText: text(8),
+  isSimulatedMsg: optional(bool(5)),
+  bestOfNGroupId: optional(string(6)),
+  tryUseBestOfNPromotion: optional(bool(7)),
+  richText: optional(text(8)),
   selectedContextBlob: bytes(10),
   correlationId: string(17),
 });
@@ -44,7 +56,7 @@ export const UserMessage = message({
 export const UserMessageAction = message({
   userMessage: nested(1, UserMessage),
   requestContext: nested(2, RequestContext),
-  sendToInteractionListener: bool(3),
+  sendToInteractionListener: optional(bool(3)),
 });
 
 /** §2.1: what a Run does. Only a user's turn is ever sent. */
@@ -63,8 +75,8 @@ export const RequestedModel = message({
 const afterState = {
   action: nested(2, ConversationAction),
   mcpTools: nested(4, McpTools),
-  conversationId: string(5),
-  customSystemPrompt: text(8),
+  conversationId: optional(string(5)),
+  customSystemPrompt: optional(text(8)),
   requestedModel: nested(9, RequestedModel),
   clientSupportsInlineImages: bool(19),
 };
