@@ -101,10 +101,10 @@ test("a frame that the capture lacks, or has beyond the core's, is a difference"
 test("heartbeats are not compared, nor the order of fields", async () => {
   const beats = [AgentClientMessage.encode({ clientHeartbeat: {} }), AgentClientMessage.encode({ execClientControlMessage: { heartbeat: { id: 1 } } })];
   const frames = (await framesOf("refusals.jsonl")).flatMap((frame) => [frame, ...beats.map((payload): CapturedFrame => ({ at: frame.at, from: "client", envelope: encodeEnvelope(0, payload) }))]);
-  // exec 0's stream_close, its id written in two bytes.
-  const at = frames.findIndex(({ envelope }) => hex(envelope.subarray(5)) === "2a040a020800");
+  // exec 1's stream_close, its id written in two bytes.
+  const at = frames.findIndex(({ envelope }) => hex(envelope.subarray(5)) === "2a040a020801");
   assert.ok(at > 0);
-  frames[at] = { ...frames[at]!, envelope: encodeEnvelope(0, bytes("2a050a03088000")) };
+  frames[at] = { ...frames[at]!, envelope: encodeEnvelope(0, bytes("2a050a03088100")) };
   const ran = await cli(["replay", "--check", "-"], { input: capture(frames) });
   assert.is(ran.code, 0, ran.stdout);
 });
