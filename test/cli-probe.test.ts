@@ -1,6 +1,9 @@
 /** `probe`: the protocol document's checks, here against the embedded host and against hosts that misbehave (DESIGN §5). */
+import { existsSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { filesBelow, readText } from "../fixtures/load.ts";
+import { openWorkbench } from "../lib/cli/inproc.ts";
 import { PROBES } from "../lib/cli/probes.ts";
 import { startLoopback, type Script } from "../lib/loopback/index.ts";
 import { cli, objects } from "./cli-spawn.ts";
@@ -89,11 +92,49 @@ test("without a token it says what to do", async () => {
   assert.match(ran.stderr, "error auth no_access_token");
 });
 
-test("--inproc is refused: it is not built", async () => {
-  const ran = await cli(["probe", "native", "--inproc", "--loopback"]);
-  assert.is(ran.code, 1);
-  assert.match(ran.stderr, "error local inproc_not_built: running native execs in this process is not built yet");
+test("native --inproc writes, reads, searches, fails and deletes for real, in a folder that is gone afterwards", async () => {
+  const ran = await cli(["probe", "native", "--inproc", "--loopback", "--json"], { env: { CURSOR_PROVIDER_NATIVE_EXEC: "inproc" } });
+  assert.is(ran.code, 0, ran.stdout + ran.stderr);
+  const checks = objects(ran) as { ok: boolean; detail: string }[];
+  assert.equal(checks.map(({ ok }) => ok), [true, true, true, true, true]);
+  const folder = /\/[^"]*cursor-wire-probe-[^"/]+/.exec(checks[0]!.detail)![0];
+  assert.not.ok(existsSync(folder), folder);
 });
+
+test("in-process execution is refused everywhere else", async () => {
+  for (const line of [["run", "--loopback", "hi"], ["probe", "native", "--loopback"], ["probe", "agent", "--loopback"]]) {
+    const ran = await cli(line, { env: { CURSOR_PROVIDER_NATIVE_EXEC: "inproc" } });
+    assert.is(ran.code, 1, line.join(" "));
+    assert.match(ran.stderr, "inproc is refused outside");
+  }
+});
+
+test("nothing but the workbench of that probe starts processes, and nothing but the probe reaches it", () => {
+  const sources = [...filesBelow("wire"), ...filesBelow("lib")].filter((file) => file.endsWith(".ts")).map((file) => [file, readText(file)] as const);
+  const starts = /child_process|worker_threads|node:cluster|node:vm|process\.(?:binding|dlopen)/;
+  assert.equal(sources.filter(([, source]) => starts.test(source)).map(([file]) => file), ["lib/cli/inproc.ts"]);
+  assert.equal(sources.filter(([, source]) => /from "[^"]*\/inproc\.ts"|import\("[^"]*\/inproc/.test(source)).map(([file]) => file), ["lib/cli/probe.ts"]);
+});
+
+for (const [name, call, text, isError] of [
+  ["a command", { name: "bash", arguments: { command: "echo out; echo err >&2" } }, "out\nerr\n", false],
+  ["a silent command", { name: "bash", arguments: { command: "true" } }, "(no output)", false],
+  ["a failing command", { name: "bash", arguments: { command: "echo no; exit 4" } }, "no\n\n\nCommand exited with code 4", true],
+  ["a killed command", { name: "bash", arguments: { command: "kill -9 $$" } }, "(no output)\n\nCommand ended by SIGKILL", true],
+  ["a path outside the folder", { name: "read", arguments: { path: "../../etc/passwd" } }, /outside the probe's folder/, true],
+  ["a tool that is none", { name: "nothing", arguments: {} }, "There is no tool nothing.", true],
+] as const)
+  test(`the workbench answers ${name}`, () => {
+    const bench = openWorkbench();
+    try {
+      const answer = bench.answer({ type: "tool_call", id: "1", ...call });
+      assert.is(answer.isError, isError);
+      if (typeof text === "string") assert.is(answer.text, text);
+      else assert.match(answer.text, text);
+    } finally {
+      bench.close();
+    }
+  });
 
 const USAGE: [line: string[], message: RegExp][] = [
   [["probe"], /probe needs NAME/],

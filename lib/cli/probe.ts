@@ -1,10 +1,11 @@
 import { checkOrigin, DEFAULT_ORIGIN } from "../driver/origin.ts";
 import { startLoopback } from "../loopback/index.ts";
-import { Failure, told, UsageError } from "./failure.ts";
+import { told, UsageError } from "./failure.ts";
+import { openWorkbench } from "./inproc.ts";
 import { nearest } from "./nearest.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
-import { PROBES, type Check, type Probe } from "./probes.ts";
+import { nativeInProcess, PROBES, type Check, type Probe } from "./probes.ts";
 import { Prober, type Asked } from "./prober.ts";
 import { DEFAULT_MODEL } from "./run.ts";
 import { accessToken } from "./token.ts";
@@ -16,16 +17,19 @@ const SHOWN = 200;
 /** Runs one probe or all (DESIGN §5). Resolves to 1 where a check fails. */
 export async function probe({ arguments: args, out, env, signal }: Context): Promise<number> {
   const chosen = choose(args.positionals[0]!);
-  if (args.has("inproc")) refuseInproc(chosen);
   if (args.has("loopback") && args.has("origin")) throw new UsageError("--loopback and --origin exclude each other", "probe");
-  const asked = { model: args.value("model") ?? DEFAULT_MODEL, env, signal };
+  const run = async (one: Probe, environment: Context["env"]): Promise<boolean> => {
+    const asked = { model: args.value("model") ?? DEFAULT_MODEL, env: environment, signal };
+    const asking = args.has("loopback") ? onLoopback(one, asked) : one.ask(new Prober({ ...asked, ...service(args.value("origin"), environment) }));
+    const checks = chosen.length === 1 ? await asking : await asking.catch(failed);
+    for (const check of checks) tell(out, one, check);
+    return checks.every(({ ok }) => ok !== false);
+  };
+  if (args.has("inproc")) return (await inProcess(chosen, env, run)) ? 0 : 1;
   let good = true;
   for (const one of chosen) {
     if (signal.aborted) break;
-    const asking = args.has("loopback") ? onLoopback(one, asked) : one.ask(new Prober({ ...asked, ...service(args.value("origin"), env) }));
-    const checks = chosen.length === 1 ? await asking : await asking.catch(failed);
-    for (const check of checks) tell(out, one, check);
-    good &&= checks.every(({ ok }) => ok !== false);
+    good = (await run(one, env)) && good;
   }
   return good ? 0 : 1;
 }
@@ -45,9 +49,18 @@ function choose(name: string): readonly Probe[] {
   throw new UsageError(`there is no probe ${name}${near === undefined ? "" : `; did you mean ${near}?`}`, "probe");
 }
 
-function refuseInproc(chosen: readonly Probe[]): never {
+/**
+ * The `native` probe on a workbench of its own. The variable that asks for it is honoured here and nowhere else, so the
+ * provider is not shown it.
+ */
+async function inProcess(chosen: readonly Probe[], env: Context["env"], run: (probe: Probe, env: Context["env"]) => Promise<boolean>): Promise<boolean> {
   if (chosen.length !== 1 || chosen[0]!.name !== "native") throw new UsageError("--inproc belongs to: probe native", "probe");
-  throw new Failure("inproc_not_built", "running native execs in this process is not built yet", "Run probe native without --inproc: execs go to a tool of the host.");
+  const bench = openWorkbench();
+  try {
+    return await run(nativeInProcess(bench), { ...env, CURSOR_PROVIDER_NATIVE_EXEC: undefined });
+  } finally {
+    bench.close();
+  }
 }
 
 function service(origin: string | undefined, env: Context["env"]): Pick<Asked, "origin" | "accessToken"> {

@@ -5,13 +5,21 @@ import { createProvider, memoryHandleStore, type Message, type Tool, type ToolCa
 import type { Environment } from "../driver/config.ts";
 import { runTurn } from "./turn.ts";
 
+/** What a tool of a probe says. */
+export interface Answer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
 /** What a probe asks of the model. */
 export interface Question {
   readonly prompt: string;
   readonly systemPrompt?: string;
   readonly tools?: readonly Tool[];
-  /** What a tool says when it is called; nothing is ever run. */
-  readonly answer?: (call: ToolCallPart) => string;
+  /** What a tool says when it is called. */
+  readonly answer?: (call: ToolCallPart) => Answer;
+  /** An absolute path; default the process's working directory. */
+  readonly workspace?: string;
   /** Goes on with the conversation of the questions before. */
   readonly remember?: true;
 }
@@ -46,7 +54,7 @@ export class Prober {
   }
 
   /** @throws CursorError as the provider does */
-  async ask({ prompt, systemPrompt = "", tools = [], answer = () => "", remember }: Question): Promise<Reply> {
+  async ask({ prompt, systemPrompt = "", tools = [], answer = () => ({ text: "", isError: false }), remember, workspace }: Question): Promise<Reply> {
     const { origin, accessToken, model, env, signal } = this.#asked;
     const events: TurnEvent[] = [];
     const calls: ToolCallPart[] = [];
@@ -64,6 +72,7 @@ export class Prober {
     try {
       const request = {
         ...(remember && { sessionId: "probe" }),
+        ...(workspace !== undefined && { workspace }),
         model: { id: model },
         systemPrompt,
         messages: [...(remember ? this.#history : []), { role: "user", content: prompt } as const],
@@ -76,7 +85,8 @@ export class Prober {
           onEvent: (event) => void events.push(event),
           onCall(call) {
             calls.push(call);
-            return { role: "tool", toolCallId: call.id, toolName: call.name, content: [{ type: "text", text: answer(call) }], isError: false };
+            const { text, isError } = answer(call);
+            return { role: "tool", toolCallId: call.id, toolName: call.name, content: [{ type: "text", text }], isError };
           },
         },
         signal,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tool, ToolCallPart } from "../index.ts";
 import type { Script } from "../loopback/index.ts";
-import type { Prober } from "./prober.ts";
+import type { Answer, Prober } from "./prober.ts";
 
 /** One thing that a probe found out. */
 export interface Check {
@@ -101,7 +101,7 @@ export const PROBES: readonly Probe[] = [
       const { calls } = await prober.ask({
         prompt: `Call the tool ledger_append of the namespace pi once, with exactly these arguments, then stop: ${JSON.stringify(ARGUMENTS)}`,
         tools: [LEDGER],
-        answer: () => "appended",
+        answer: () => ({ text: "appended", isError: false }),
       });
       const call = calls.find(({ name }) => name === LEDGER.name);
       return [
@@ -113,13 +113,52 @@ export const PROBES: readonly Probe[] = [
   },
 ];
 
+/**
+ * `native` with tools that really run, for what only a real result shows: a file written, read, searched and deleted by
+ * native execs, with its exact size, and a command that fails (PROTOCOL §5.1).
+ */
+export function nativeInProcess(bench: { folder: string; tools: readonly Tool[]; answer: (call: ToolCallPart) => Answer }): Probe {
+  const file = `${bench.folder}/${MARK}.txt`;
+  return {
+    name: "native",
+    async ask(prober) {
+      const prompt = `Work in ${bench.folder}. Write the line "${MARK} one" to ${MARK}.txt, read it back, search it for ${MARK}, run the command: exit 3, delete the file, and tell me what each step showed.`;
+      const results: Answer[] = [];
+      const answer = (call: ToolCallPart): Answer => {
+        const result = bench.answer(call);
+        results.push(result);
+        return result;
+      };
+      const { text, calls } = await prober.ask({ prompt, tools: bench.tools, answer, workspace: bench.folder });
+      return [
+        { what: "execs reach tools that really run", ok: calls.length > 0, detail: shown(calls) },
+        { what: "a written file is read back", ok: results.some((result) => !result.isError && result.text.includes(`${MARK} one`)), detail: results.map((result) => result.text.trim()).join(" | ") },
+        { what: "a failing command fails", ok: results.some(({ isError }) => isError), detail: results.filter(({ isError }) => isError).map((result) => result.text.trim()).join(" | ") },
+        { what: "the results reach the model", ok: text.includes(MARK), detail: text },
+      ];
+    },
+    scripts: [
+      [
+        { exec: { case: "writeArgs", args: { path: file, fileText: `${MARK} one\n` }, expect: { arm: "writeResult.success" } } },
+        { exec: { case: "readArgs", args: { path: file }, expect: { arm: "readResult.success" } } },
+        { exec: { case: "grepArgs", args: { pattern: MARK, path: bench.folder }, expect: { arm: "grepResult.success" } } },
+        { exec: { case: "shellStreamArgs", args: { command: "exit 3" } } },
+        { exec: { case: "deleteArgs", args: { path: file }, expect: { arm: "deleteResult.success" } } },
+        { text: `${MARK}.txt was written, read, found and deleted; exit 3 failed.` },
+        ...END,
+      ],
+    ],
+  };
+}
+
 function tool(name: string, description: string, properties: Record<string, unknown>): Tool {
   return { name, description, inputSchema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false } };
 }
 
-function echo({ arguments: args }: ToolCallPart): string {
+/** What `echo` would print. Nothing is run. */
+function echo({ arguments: args }: ToolCallPart): Answer {
   const [, words] = /(?:^|[;&\n])\s*echo\s+(.*)$/s.exec(String(args["command"])) ?? [];
-  return words === undefined ? "only echo is known here" : `${words.replace(/^(["'])(.*)\1$/s, "$2")}\n`;
+  return words === undefined ? { text: "only echo is known here", isError: true } : { text: `${words.replace(/^(["'])(.*)\1$/s, "$2")}\n`, isError: false };
 }
 
 function shown(calls: readonly ToolCallPart[]): string {

@@ -67,7 +67,7 @@ export const VERBS: readonly Verb[] = [
       { name: "loopback", meaning: "check against the embedded host" },
       { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
       { name: "model", value: "SLUG", meaning: "the model's published slug" },
-      { name: "inproc", meaning: "native: run execs in this process (not built yet)" },
+      { name: "inproc", meaning: "native: really run what the execs ask for, in a temporary folder" },
     ],
     examples: ["cursor-wire probe all --loopback"],
     count: { least: 1, most: 1 },
