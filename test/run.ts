@@ -1,51 +1,127 @@
 /**
- * Runs every *.test file here with uvu, and turns uvu's silent passes (a throwing hook, `throw null`, a forgotten
- * `suite.run()`, an empty suite, an open handle) into failures. With arguments, only files whose names hold one of them.
+ * Runs every *.test file here with uvu, in a few processes, and turns uvu's silent passes (a throwing hook, `throw null`,
+ * a forgotten `suite.run()`, an empty suite, an open handle) into failures. With arguments, only files whose names hold
+ * one of them. Most tests wait for sockets and clocks, so more processes than cores pay.
  */
+import { fork, type ChildProcess } from "node:child_process";
 import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 
 type Result = [errors: string | true, passed: number, skipped: number, total: number];
 type Suite = () => Promise<Result>;
-const uvu = globalThis as unknown as { UVU_DEFER: 1; UVU_INDEX: number; UVU_QUEUE: [name: string, ...suites: Suite[]][] };
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
 
-const LIMIT_MS = Number(process.env["TEST_LIMIT_MS"] ?? 120_000);
-const watchdog = setTimeout(() => fatal(`not done after ${LIMIT_MS} ms`), LIMIT_MS);
-uvu.UVU_DEFER = 1; // Must be set before uvu is loaded: uvu then leaves exec() to us.
-const { exec } = await import("uvu");
+const WORKERS = 4;
+const FILE_LIMIT_MS = Number(process.env["TEST_LIMIT_MS"] ?? 90_000);
+/** Files that take seconds start first, so that none is left alone at the end. */
+const SLOW = ["endurance", "cli-", "native-command", "provider", "driver", "handle", "pi-", "loopback"];
 
 const here = new URL("./", import.meta.url);
-const wanted = process.argv.slice(2);
-const files = (await readdir(here))
-  .filter((name) => /\.test\.[jt]s$/.test(name) && (wanted.length === 0 || wanted.some((word) => name.includes(word))))
-  .sort();
-const sum = { passed: 0, failed: 0, skipped: 0 };
-for (const [index, file] of files.entries()) {
-  uvu.UVU_INDEX = index;
-  const group: [string, ...Suite[]] = [file];
-  uvu.UVU_QUEUE[index] = group;
-  await import(new URL(file, here).href);
-  if (group.length === 1) fatal(`${file}: no suite.run()`);
-  for (let i = 1; i < group.length; i++) {
-    const run = group[i] as Suite;
-    group[i] = async () => {
-      const result = await run();
-      const [errors, passed, skipped, total] = result;
-      sum.passed += passed;
-      sum.skipped += skipped;
-      sum.failed += Math.max(total - passed, total === 0 ? 1 : 0);
-      // A throwing hook, `throw null` and an empty suite all come back as `true`.
-      if (errors === true && (passed < total || total === 0)) result[0] = `${file}: ${passed} of ${total} tests ran to an end`;
-      return result;
+const self = fileURLToPath(import.meta.url);
+
+if (process.argv[2] === "--worker") await work();
+else await lead(process.argv.slice(2));
+
+async function lead(wanted: readonly string[]): Promise<void> {
+  const files = (await readdir(here)).filter((name) => /\.test\.[jt]s$/.test(name) && (wanted.length === 0 || wanted.some((word) => name.includes(word)))).sort();
+  const rank = (file: string): number => (SLOW.findIndex((word) => file.startsWith(word)) + 1 || SLOW.length + 1);
+  const queue = files.sort((a, b) => rank(a) - rank(b)).values();
+  const sum: Counts = { passed: 0, failed: 0, skipped: 0 };
+  await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => worker(queue, sum)));
+  console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
+  if (sum.failed > 0 || sum.passed === 0 || (process.env["CI"] && sum.skipped > 0)) process.exitCode = 1;
+}
+
+/** One process, fed with files until there are none; whatever goes wrong in it counts as a failure. */
+async function worker(queue: Iterator<string>, sum: Counts): Promise<void> {
+  const child = fork(self, ["--worker"]);
+  let file = "";
+  let limit: NodeJS.Timeout | undefined;
+  const next = (): void => {
+    clearTimeout(limit);
+    const { value, done } = queue.next();
+    if (done) child.disconnect();
+    else {
+      file = value;
+      limit = setTimeout(() => stop(child, `${file}: not done after ${FILE_LIMIT_MS} ms`), FILE_LIMIT_MS);
+      child.send(file);
+    }
+  };
+  child.on("message", ({ output, passed, failed, skipped }: Counts & { output: string }) => {
+    process.stdout.write(output);
+    sum.passed += passed;
+    sum.failed += failed;
+    sum.skipped += skipped;
+    next();
+  });
+  next();
+  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
+  clearTimeout(limit);
+  if (code === 0) return;
+  sum.failed += 1;
+  console.error(`test run: the process that ran ${file} last ended with ${code}`);
+}
+
+function stop(child: ChildProcess, why: string): void {
+  console.error(`test run: ${why}`);
+  child.kill("SIGKILL");
+}
+
+async function work(): Promise<void> {
+  const uvu = globalThis as unknown as { UVU_DEFER: 1; UVU_INDEX: number; UVU_QUEUE: [name: string, ...suites: Suite[]][] };
+  uvu.UVU_DEFER = 1; // Must be set before uvu is loaded: uvu then leaves exec() to us.
+  const { exec } = await import("uvu");
+  let ran = "";
+  process.on("message", (file: string) => {
+    ran = file;
+    void run(file);
+  });
+  process.on("disconnect", () => {
+    setTimeout(() => {
+      console.error(`test run: handles left open, by ${ran} or a file before it: ${process.getActiveResourcesInfo().join(", ")}`);
+      process.exit(1);
+    }, 1500).unref();
+  });
+
+  async function run(file: string): Promise<void> {
+    let output = `\n${file}\n`;
+    const write = process.stdout.write.bind(process.stdout);
+    process.stdout.write = (chunk: string | Uint8Array): boolean => {
+      output += String(chunk);
+      return true;
     };
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+    const group: [string, ...Suite[]] = [file];
+    uvu.UVU_QUEUE.length = 0;
+    uvu.UVU_INDEX = 0;
+    uvu.UVU_QUEUE[0] = group;
+    await import(new URL(file, here).href);
+    if (group.length === 1) {
+      counts.failed += 1;
+      output += `${file}: no suite.run()\n`;
+    }
+    for (let index = 1; index < group.length; index++) group[index] = counted(group[index] as Suite, file, counts);
+    await exec();
+    process.stdout.write = write;
+    // uvu sets it; the counts say the same.
+    process.exitCode = 0;
+    process.send!({ output, ...counts });
   }
 }
-await exec();
-clearTimeout(watchdog);
-console.log(`${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`);
-if (sum.failed > 0 || sum.passed === 0 || (process.env["CI"] && sum.skipped > 0)) process.exitCode = 1;
-setTimeout(() => fatal(`handles left open: ${process.getActiveResourcesInfo().join(", ")}`), 1000).unref();
 
-function fatal(why: string): never {
-  console.error(`test run: ${why}`);
-  process.exit(1);
+function counted(suite: Suite, file: string, counts: Counts): Suite {
+  return async () => {
+    const result = await suite();
+    const [errors, passed, skipped, total] = result;
+    counts.passed += passed;
+    counts.skipped += skipped;
+    counts.failed += Math.max(total - passed, total === 0 ? 1 : 0);
+    // A throwing hook, `throw null` and an empty suite all come back as `true`.
+    if (errors === true && (passed < total || total === 0)) result[0] = `${file}: ${passed} of ${total} tests ran to an end`;
+    return result;
+  };
 }
