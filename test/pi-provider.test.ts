@@ -73,6 +73,8 @@ for (const line of LINES) {
       for await (const event of answer) if (event.type === "text_delta") stop.abort();
       const first = await answer.result();
       assert.equal([first.stopReason, textOf(first)], ["aborted", "Once upon a time"]);
+      // tokens: estimated, and its own sum.
+      assert.ok(first.usage.input > 0 && first.usage.totalTokens === first.usage.input + first.usage.output);
       const { message } = await ask([user("hi"), first, user("again")]);
       assert.is(textOf(message), "Again.");
       assert.equal(host.received[1]!.violations, []);

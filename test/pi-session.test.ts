@@ -327,6 +327,14 @@ test("the environment of the call goes before the process's", () =>
     assert.match(message.errorMessage!, "CURSOR_PROVIDER_CHANNEL");
   }));
 
+test("an environment that changes between two calls of a session counts from then on; the same one again does not", () =>
+  onStage({ script: [CALL, [{ text: "New." }, ...END]] }, async (stage) => {
+    const { results } = await parked(stage, { env: { CURSOR_CLI_VERSION: "one" } });
+    assert.is(textOf((await stage.ask(results, { env: { CURSOR_CLI_VERSION: "one" } }, { tools })).message), "BLUE");
+    await stage.ask([user("again")], { env: { CURSOR_CLI_VERSION: "two" } });
+    assert.equal(stage.host.received.map(({ headers }) => headers["x-cursor-client-version"]), ["one", "two"]);
+  }));
+
 for (const [what, script, word] of [
   ["the first token does not come", [{ hang: true }], "first_token_timeout"],
   ["the model falls silent", [{ text: "a" }, { hang: true }], "idle_timeout"],

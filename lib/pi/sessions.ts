@@ -7,6 +7,7 @@ import type { Diagnostic, TurnRequest } from "../session/turn.ts";
 export class Slot {
   readonly provider: Provider;
   readonly sessionId: string | undefined;
+  readonly env: Environment;
   /** What the next Run logs in with; set before each leg. */
   token = "";
   /** The model whose Run is parked, and what stops waiting for it. */
@@ -14,6 +15,7 @@ export class Slot {
 
   constructor(sessionId: string | undefined, env: Environment, onDiagnostic: (diagnostic: Diagnostic) => void) {
     this.sessionId = sessionId;
+    this.env = env;
     this.provider = createProvider({ accessToken: () => this.token, env, onDiagnostic });
   }
 
@@ -88,11 +90,17 @@ export class Sessions {
     return (sessionId === undefined ? undefined : this.#folders.get(sessionId)) ?? [...this.#folders.values()].at(-1);
   }
 
-  /** The slot for a request: its session's; without a session, that of the one-off whose calls it answers, or a new one. */
+  /**
+   * The slot for a request: its session's; without a session, that of the one-off whose calls it answers, or a new one.
+   * A session whose environment is another one now starts anew.
+   */
   slot(request: TurnRequest, env: Environment): Slot {
     const { sessionId } = request;
     if (sessionId === undefined) return this.#oneOff(request) ?? this.#make(undefined, env);
-    const slot = this.#slots.get(sessionId) ?? this.#make(sessionId, env);
+    const known = this.#slots.get(sessionId);
+    if (known !== undefined && isSame(known.env, env)) return known;
+    void known?.close();
+    const slot = this.#make(sessionId, env);
     this.#slots.set(sessionId, slot);
     return slot;
   }
@@ -140,4 +148,8 @@ export class Sessions {
       if (this.diagnostics.length > 5) this.diagnostics.shift();
     });
   }
+}
+
+function isSame(a: Environment, b: Environment): boolean {
+  return a === b || Object.keys({ ...a, ...b }).every((name) => a[name] === b[name]);
 }
