@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import * as wire from "../wire/index.ts";
-import { encodeFields, message, Reader, repeated, WireError, Writer, type Field, type ScalarName } from "../wire/index.ts";
+import { encodeFields, message, oneof, optional, Reader, repeated, WireError, Writer, type Field, type ScalarName } from "../wire/index.ts";
 import { SCALARS } from "../wire/kinds.ts";
 import { bytes, hex } from "./check.ts";
 
@@ -165,7 +165,8 @@ const REFUSED: Readonly<Record<ScalarName, readonly unknown[]>> = {
 const KINDS = Object.keys(GOLDEN).map((kind) => [kind as ScalarName, wire[kind as ScalarName] as (no: number) => Field<unknown>] as const);
 
 for (const [kind, field] of KINDS) {
-  const Table = message({ v: field(1) });
+  const Table = message({ v: optional(field(1)) });
+  const Plain = message({ v: field(1) });
   const List = message({ v: repeated(field(16)) });
   const values = GOLDEN[kind].map(([value]) => value);
 
@@ -188,6 +189,15 @@ for (const [kind, field] of KINDS) {
       );
     });
   }
+
+  test(`${kind} is left out where it is the default and says nothing more`, () => {
+    const zero = SCALARS[kind].zero as object;
+    assert.is(hex(Plain.encode({ v: zero })), "");
+    assert.is(hex(Table.encode({ v: zero })), GOLDEN[kind][0]![1]);
+    assert.is(hex(message(oneof("arm", { v: field(1) })).encode({ v: zero })), GOLDEN[kind][0]![1]);
+    for (const [value, golden] of GOLDEN[kind].slice(1)) assert.is(hex(Plain.encode({ v: value as object })), golden);
+    assert.throws(() => Plain.encode({ v: REFUSED[kind][0] as object }), TypeError);
+  });
 
   test(`repeated ${kind} comes back, unpacked and packed`, () => {
     assert.ok(sameList(List.decode(List.encode({ v: values as object[] })).v!, values));

@@ -79,7 +79,7 @@ function encodeField(writer: Writer, row: Row, item: unknown, depth: number): vo
       return;
     }
     default:
-      if (!row.implicit || !row.isDefault(item)) encodeScalar(writer, row, item);
+      encodeScalar(writer, row, item);
   }
 }
 
@@ -93,11 +93,13 @@ function encodeNested(writer: Writer, row: Row, item: unknown, depth: number): v
 
 function encodeScalar(writer: Writer, row: Row, item: unknown): void {
   if (typeof item === "string" && (row.kind === "string" || row.kind === "text")) {
+    if (item === "" && row.implicit) return;
     writer.tag(row.tag);
     writer.string(item);
     return;
   }
   const value = checked(row, item);
+  if (row.implicit && row.isDefault(value)) return;
   writer.tag(row.tag);
   row.write(writer, value);
 }
