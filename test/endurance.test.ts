@@ -200,21 +200,27 @@ test("the time to resume does not grow with the length of the history", async ()
   const host = await startLoopback({ script: [{ text: "ok" }, { checkpoint: { bytes: "5001" } }, { turnEnded: true }, { end: true }] });
   const provider = createProvider({ accessToken: "t", origin: host.origin, handles: store, env: {} });
   const messages: Message[] = [];
+  /** ms of processor time: the tests beside this one do not count. */
   const time = async (): Promise<number> => {
     messages.push({ role: "user", content: "again" });
-    const { error, took, text } = await outcome(provider.stream(ask("", { sessionId: "s", messages })));
+    const before = process.cpuUsage();
+    const { error, text } = await outcome(provider.stream(ask("", { sessionId: "s", messages })));
     assert.is(error, undefined);
+    const { user, system } = process.cpuUsage(before);
     messages.push({ role: "assistant", content: [{ type: "text", text }] });
-    return took;
+    return (user + system) / 1000;
   };
-  for (let index = 0; index < 20; index++) await time();
-  const short = Math.min(await time(), await time(), await time());
+  const best = async (): Promise<number> => {
+    let least = Infinity;
+    for (let round = 0; round < 8; round++) least = Math.min(least, await time());
+    return least;
+  };
+  await best();
+  const short = await best();
   for (let index = 0; index < 2000; index++) messages.push({ role: "user", content: `question ${index} ${"x".repeat(500)}` }, { role: "assistant", content: [{ type: "text", text: "y".repeat(2000) }] });
-  await time();
-  const long = Math.min(await time(), await time(), await time());
-  const request = host.received.at(-1)!.request!;
-  assert.equal(request.conversationState!.rootPromptMessagesJson ?? [], [], "a resume holds no history");
-  assert.ok(long < short + 25, `${short} ms with a short history, ${long} ms with 2,000 more turns`);
+  const long = await best();
+  assert.equal(host.received.at(-1)!.request!.conversationState!.rootPromptMessagesJson ?? [], [], "a resume holds no history");
+  assert.ok(long < short + 10, `${short} ms with a short history, ${long} ms with 2,000 more turns`);
   await provider.close();
   await host.close();
 });
