@@ -18,7 +18,7 @@ interface Counts {
 const WORKERS = 4;
 const FILE_LIMIT_MS = Number(process.env["TEST_LIMIT_MS"] ?? 90_000);
 /** Files that take seconds start first, so that none is left alone at the end. */
-const SLOW = ["endurance", "cli-", "native-command", "provider", "driver", "handle", "pi-", "loopback"];
+const SLOW = ["endure", "cli-", "native-command", "provider", "driver", "handle", "pi-", "loopback"];
 
 const here = new URL("./", import.meta.url);
 const self = fileURLToPath(import.meta.url);
