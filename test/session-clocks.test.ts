@@ -83,6 +83,17 @@ test("D54 connecting counts against the first clock, and a second connection get
   assert.is(rig.error!.code, "first_token_timeout");
 });
 
+test("a second connection begins with its own heartbeats and PINGs", () => {
+  const rig = running(asked);
+  rig.answers = false;
+  rig.after(20_000);
+  assert.ok(rig.running("pong"));
+  rig.step({ type: "closed", end: { type: "reset", code: 0 } });
+  for (const timer of ["heartbeat", "ping", "pong"] as const) assert.not.ok(rig.running(timer), timer);
+  rig.step({ type: "opened" });
+  for (const timer of ["heartbeat", "ping"] as const) assert.ok(rig.running(timer), timer);
+});
+
 test("D54 an embedder's own times hold, and name themselves", () => {
   const clocks = { first: 10, idle: 20, toolUse: 30 };
   for (const [lead, name] of [[() => {}, "first"], [word, "idle"], [parked, "toolUse"]] as const) {

@@ -78,7 +78,7 @@ function sendExec(rig: Rig, message: ServerMessage): void {
   const isOpen = ["running", "parked", "draining"].includes(rig.session.phase);
   const had = rig.session.pending.has(id);
   const sent = rig.sent(rig.server(message));
-  const closes = sent.filter(({ execClientControlMessage: control }) => control?.streamClose?.id === id).length;
+  const closes = sent.filter(({ execClientControlMessage: control }) => control?.streamClose && (control.streamClose.id ?? 0) === id).length;
   const gone = rig.session.phase === "over";
   if (!isOpen || had || gone) assert.is(closes, 0, JSON.stringify(message));
   else assert.is(closes, rig.session.pending.has(id) ? 0 : 1, JSON.stringify(message));
@@ -90,7 +90,7 @@ function carryOn(rig: Rig, dice: Random): void {
   const leg = results(rig, dice.below(4) === 0 ? { tools: [TOOLS["bash"]!] } : {});
   const broken = dice.below(20) === 0;
   const sent = rig.sent(rig.step({ type: "continue", request: broken ? ({ ...leg, tools: null } as unknown as TurnRequest) : leg }));
-  const closed = sent.flatMap(({ execClientControlMessage: control }) => (control?.streamClose ? [control.streamClose.id] : []));
+  const closed = sent.flatMap(({ execClientControlMessage: control }) => (control?.streamClose ? [control.streamClose.id ?? 0] : []));
   assert.equal(closed, wasParked && !broken ? waiting : []);
 }
 
@@ -164,8 +164,8 @@ function judge(rig: Rig): string {
   assert.is(new Set(ids).size, ids.length, "ids are unique");
   let answered: number | undefined;
   for (const { execClientMessage: answer, execClientControlMessage: control } of rig.sent(rig.all)) {
-    if (control?.streamClose) assert.is(answered, control.streamClose.id, "an answer stands before its close");
-    answered = answer?.id ?? control?.throw?.id;
+    if (control?.streamClose) assert.is(answered, control.streamClose.id ?? 0, "an answer stands before its close");
+    answered = answer || control?.throw ? ((answer ?? control?.throw)!.id ?? 0) : undefined;
   }
   const [end] = ends;
   return end!.type === "fail" ? `${end!.error.kind} ${end!.error.code}` : "stop";

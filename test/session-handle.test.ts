@@ -1,8 +1,9 @@
-/** What is kept of a conversation, and how it is taken up again: handles, checkpoints, blobs; and the usage that goes with it. */
+/** What is kept of a conversation, and how it is taken up again: handles, checkpoints, blobs. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentClientMessage, blobId, ConversationStateStructure, LIMITS } from "../lib/agent/index.ts";
 import { Blobs } from "../lib/session/blobs.ts";
+import { toolsetKey } from "../lib/session/fingerprint.ts";
 import type { Handle, TurnRequest } from "../lib/session/turn.ts";
 import { UsageEstimator } from "../lib/session/usage.ts";
 import { fields } from "../wire/index.ts";
@@ -47,45 +48,6 @@ test("D38 after a compaction the estimate drops and the conversation is a new on
   assert.ok(usage(ended(compacted)) < 10);
 });
 
-test("D35 usage is the estimate: on tool_use, on done, on an error, and grows with the transcript", () => {
-  const estimator = new UsageEstimator();
-  const tools = [TOOLS["add"]!];
-  const rig = running({ request: request("hello", { tools }), settings: settings({ estimate: (leg) => estimator.estimate(leg) }) });
-  rig.call(1, "add");
-  rig.fire("burst");
-  rig.step({ type: "continue", request: results(rig) });
-  rig.text("a");
-  rig.endStream({ code: "internal" });
-  const [usage] = rig.emitted().flatMap((event) => (event.type === "usage" ? [event] : []));
-  assert.ok(usage!.input > 10);
-  assert.ok(rig.error!.partial.usage.input > usage!.input);
-});
-
-test("D36 D37 what turn_ended bills is a diagnostic, and output is what was counted", () => {
-  const rig = running();
-  rig.text("a");
-  rig.server({ interactionUpdate: { tokenDelta: { tokens: 5 } } });
-  rig.payload(bytes("0a17 7215 08ffffffffffffffffff01 10ffffffffffffffff7f"));
-  rig.after(500);
-  assert.equal(rig.emitted().slice(-2), [{ type: "usage", input: 100, output: 5 }, { type: "done", reason: "stop" }]);
-  assert.equal(rig.notes(), ["billing"]);
-});
-
-test("D39 output is counted by leg, input said again in each", () => {
-  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
-  const tokens = (count: number) => rig.server({ interactionUpdate: { tokenDelta: { tokens: count } } });
-  tokens(3);
-  rig.call(1, "add");
-  rig.fire("burst");
-  tokens(4);
-  rig.step({ type: "continue", request: results(rig) });
-  tokens(5);
-  rig.text("a");
-  ended(rig);
-  const usage = rig.emitted().filter(({ type }) => type === "usage");
-  assert.equal(usage, [{ type: "usage", input: 100, output: 3 }, { type: "usage", input: 100, output: 9 }]);
-});
-
 test("D40 a missing blob on a resume is not answered: the handle goes, the conversation is rebuilt once", () => {
   const rig = resumed();
   rig.server(get(bytes("aa")));
@@ -96,6 +58,18 @@ test("D40 a missing blob on a resume is not answered: the handle goes, the conve
   rig.server(get(bytes("aa")));
   assert.equal(endings(rig), ["remote blob_not_found"]);
   assert.equal(rig.sent(), []);
+});
+
+test("D40 a rebuilt turn is judged by what it says itself, and its connection may fail once", () => {
+  const rig = resumed();
+  rig.server({ interactionUpdate: { thinkingDelta: { text: "a" } } }, get(bytes("aa")));
+  rig.step({ type: "opened" });
+  rig.step({ type: "closed", end: { type: "socket", code: "ECONNRESET", message: "" } });
+  assert.ok(rig.last.some(({ type }) => type === "connect"));
+  rig.step({ type: "opened" });
+  assert.is(rig.sent()[0]!.runRequest!.conversationId, rig.session.conversationId);
+  assert.equal(endings(ended(rig)), ["remote empty_response"]);
+  assert.equal(rig.error!.partial, { text: "", thinking: "", usage: { input: 100, output: 0 } });
 });
 
 test("D40 a missing blob after text is an error, and its handle is forgotten all the same", () => {
@@ -229,6 +203,16 @@ for (const [name, names, resendTools, expected] of TOOLSETS)
     const { mcpTools } = rig.sent()[0]!.runRequest!;
     assert.equal(mcpTools && (mcpTools.mcpTools ?? []).map((tool) => tool.name), expected);
   });
+
+test("the tools of a handle are those that its Run announced, not those that the host has since", () => {
+  const rig = running({ request: request("one", { tools: [TOOLS["add"]!] }) });
+  rig.call(1, "add");
+  rig.fire("burst");
+  rig.step({ type: "continue", request: results(rig, { tools: [TOOLS["read"]!] }) });
+  rig.text("a");
+  rig.server({ conversationCheckpointUpdate: bytes("5001") });
+  assert.is(ended(rig).saved!.toolsetKey, toolsetKey([TOOLS["add"]!]));
+});
 
 test("D6 the store refuses what does not fit, by size, sum, number and id, and nothing changes", () => {
   const blobs = new Blobs();

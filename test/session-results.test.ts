@@ -1,9 +1,11 @@
-/** What the host's results become on the wire: texts and images in order, cut where they do not fit, never lost in silence. */
+/** What goes back and forth between two legs: results as the wire has them, in order and never lost in silence, and the usage that each leg reports. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { LIMITS } from "../lib/agent/limits.ts";
 import type { ImagePart, TextPart, ToolMessage } from "../lib/session/turn.ts";
-import { request, results, running, TOOLS, type Rig } from "./session-rig.ts";
+import { UsageEstimator } from "../lib/session/usage.ts";
+import { bytes } from "./check.ts";
+import { ended, request, results, running, settings, TOOLS, type Rig } from "./session-rig.ts";
 
 const test = suite("session results");
 
@@ -25,7 +27,7 @@ test("E9 texts and images of a result keep their order, with at least one text",
   const both = written([image(), text("a"), image("image/gif")]);
   assert.equal(both.items.map((item) => item.text?.text ?? item.image!.mimeType), ["image/png", "a", "image/gif"]);
   assert.equal(written([image(), image()]).items.map((item) => item.text?.text ?? item.image!.mimeType), ["(image)", "image/png", "image/png"]);
-  assert.equal(written([]).items, [{ text: { text: "" } }]);
+  assert.equal(written([]).items, [{ text: {} }]);
 });
 
 test("E8 an image that cannot be sent is said in words and a diagnostic", () => {
@@ -56,6 +58,57 @@ test("E11 whether a result is an error is sent", () => {
   assert.is(written([text("a")], true).isError, true);
   assert.is(written([text("a")], false).isError ?? false, false);
   assert.is(written([text("a")]).isError ?? false, false);
+});
+
+test("D35 usage is the estimate: on tool_use, on done, on an error, and grows with the transcript", () => {
+  const estimator = new UsageEstimator();
+  const tools = [TOOLS["add"]!];
+  const rig = running({ request: request("hello", { tools }), settings: settings({ estimate: (leg) => estimator.estimate(leg) }) });
+  rig.call(1, "add");
+  rig.fire("burst");
+  rig.step({ type: "continue", request: results(rig) });
+  rig.text("a");
+  rig.endStream({ code: "internal" });
+  const [usage] = rig.emitted().flatMap((event) => (event.type === "usage" ? [event] : []));
+  assert.ok(usage!.input > 10);
+  assert.ok(rig.error!.partial.usage.input > usage!.input);
+});
+
+test("D36 D37 what turn_ended bills is a diagnostic, and output is what was counted", () => {
+  const rig = running();
+  rig.text("a");
+  rig.server({ interactionUpdate: { tokenDelta: { tokens: 5 } } });
+  rig.payload(bytes("0a17 7215 08ffffffffffffffffff01 10ffffffffffffffff7f"));
+  rig.after(500);
+  assert.equal(rig.emitted().slice(-2), [{ type: "usage", input: 100, output: 5 }, { type: "done", reason: "stop" }]);
+  assert.equal(rig.notes(), ["billing"]);
+});
+
+test("an error holds what its own leg has said, not the one before", () => {
+  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
+  const say = (text: string): void => void [rig.server({ interactionUpdate: { thinkingDelta: { text } } }), rig.text(text), rig.text(text)];
+  say("a");
+  rig.call(1, "add");
+  rig.fire("burst");
+  rig.step({ type: "continue", request: results(rig) });
+  say("b");
+  rig.step({ type: "abort" });
+  assert.equal(rig.error!.partial, { text: "bb", thinking: "b", usage: { input: 100, output: 0 } });
+});
+
+test("D39 output is counted by leg, input said again in each", () => {
+  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
+  const tokens = (count: number) => rig.server({ interactionUpdate: { tokenDelta: { tokens: count } } });
+  tokens(3);
+  rig.call(1, "add");
+  rig.fire("burst");
+  tokens(4);
+  rig.step({ type: "continue", request: results(rig) });
+  tokens(5);
+  rig.text("a");
+  ended(rig);
+  const usage = rig.emitted().filter(({ type }) => type === "usage");
+  assert.equal(usage, [{ type: "usage", input: 100, output: 3 }, { type: "usage", input: 100, output: 9 }]);
 });
 
 test.run();

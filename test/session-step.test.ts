@@ -174,13 +174,14 @@ test("D17 the ids of calls are clean, unique in the transcript and the Run, and 
 
 test("arguments that outlive their frame are copies", () => {
   const rig = running(asked);
-  const payload = Uint8Array.from(bytes("120f 0801 1a0b 0a0161 2a0378797a b80c01"));
+  const payload = Uint8Array.from(bytes("120f 0801 1a0b 0a0161 2a03780a7a b80c01"));
   rig.payload(payload);
-  assert.equal(rig.emitted(), [{ type: "tool_call", id: "exec-1", name: "write", arguments: { path: "a", content: "xyz" } }]);
+  assert.equal(rig.emitted(), [{ type: "tool_call", id: "exec-1", name: "write", arguments: { path: "a", content: "x\nz" } }]);
   payload.fill(0);
   rig.fire("burst");
   rig.step({ type: "continue", request: results(rig) });
-  assert.is(rig.sent()[0]!.execClientMessage!.writeResult!.success!.fileSize, 3);
+  const { linesCreated, fileSize } = rig.sent()[0]!.execClientMessage!.writeResult!.success!;
+  assert.equal([linesCreated, fileSize], [2, 3]);
 });
 
 test("arguments may have any name: nothing reaches a prototype", () => {
@@ -227,7 +228,7 @@ test("an empty question about a blob is drift; one without an id is a miss", () 
 test("a call that names no tool finds none", () => {
   const rig = running(asked);
   rig.server({ execServerMessage: { id: 1, mcpArgs: {} } });
-  assert.equal(rig.sent()[0]!.execClientMessage!.mcpResult!.toolNotFound, { name: "", availableTools: ["mcp_pi_add", "mcp_pi_write"] });
+  assert.equal(rig.sent()[0]!.execClientMessage!.mcpResult!.toolNotFound, { availableTools: ["mcp_pi_add", "mcp_pi_write"] });
 });
 
 test("an update without a case, or with one that nobody knows, is read past", () => {

@@ -135,13 +135,29 @@ test("D14 announced calls end their burst with the last of them, also where the 
   assert.equal(endings(more), ["tool_use"], "the third never came");
 });
 
+test("D14 what one generation announced does not end the burst of the next, nor that of a rebuilt turn", () => {
+  const rig = running(asked);
+  rig.server({ interactionUpdate: { toolRequestsListed: { callCount: 1 } } });
+  rig.call(1, "add");
+  assert.equal(endings(rig), ["tool_use"]);
+  rig.step({ type: "continue", request: results(rig) });
+  rig.call(2, "add");
+  assert.equal(endings(rig), ["tool_use"]);
+  const stale = resumed({ request: { tools } });
+  stale.server({ interactionUpdate: { toolRequestsListed: { callCount: 1 } } });
+  stale.endStream({ code: "not_found" });
+  stale.step({ type: "opened" });
+  stale.call(1, "add");
+  assert.equal(endings(stale), []);
+});
+
 test("D18 results are found by their call id in the transcript alone, whoever sends it", () => {
   const rig = parked([5, 0]);
   const { model, messages } = results(rig);
   const request: TurnRequest = { model, messages: [...messages.slice(0, -2), ...messages.slice(-2).reverse()], tools: [] };
   assert.ok(answers(rig.session, request));
   rig.step({ type: "continue", request });
-  const written = rig.sent().flatMap(({ execClientMessage }) => (execClientMessage ? [[execClientMessage.id, execClientMessage.mcpResult!.success!.content![0]!.text!.text]] : []));
+  const written = rig.sent().flatMap(({ execClientMessage }) => (execClientMessage ? [[execClientMessage.id ?? 0, execClientMessage.mcpResult!.success!.content![0]!.text!.text]] : []));
   assert.equal(written, [[5, "result of call-5"], [0, "result of call-0"]]);
 });
 

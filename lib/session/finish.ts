@@ -6,8 +6,8 @@ import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { rebuild } from "./open.ts";
 import { arm, disarm, note, type Session } from "./session.ts";
 
-/** The clocks of one connection. */
-const CONNECTION = ["heartbeat", "ping", "pong", "idle", "burst"] as const;
+/** The clocks of one connection. `burst` is none: a connection that has brought a call is not replaced. */
+const CONNECTION = ["heartbeat", "ping", "pong", "idle"] as const;
 
 /** What this leg has said so far. */
 export function partial({ text, thinking, input, output }: Session): Partial {
