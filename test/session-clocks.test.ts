@@ -184,6 +184,14 @@ test("a PING has 20 s for its answer; any byte is one", () => {
   }
 });
 
+test("a second PING gives the first no more time", () => {
+  const rig = running(asked);
+  rig.fire("ping");
+  assert.ok(rig.running("pong"));
+  rig.fire("ping");
+  assert.equal(rig.last.map(({ type }) => type), ["ping", "arm"]);
+});
+
 test("a clock that was stopped meanwhile fires without effect", () => {
   const rig = running(asked);
   word(rig);

@@ -72,6 +72,15 @@ test("D40 a rebuilt turn is judged by what it says itself, and its connection ma
   assert.equal(rig.error!.partial, { text: "", thinking: "", usage: { input: 100, output: 0 } });
 });
 
+test("D40 what the stale conversation said with or before the miss is not taken for the new one's", () => {
+  const rig = resumed();
+  rig.server({ conversationCheckpointUpdate: bytes("5007") }, get(bytes("aa")), { interactionUpdate: { textDelta: { text: "old" } } });
+  rig.step({ type: "opened" });
+  rig.text("new");
+  assert.is(ended(rig).saved, undefined);
+  assert.equal(rig.emitted().filter(({ type }) => type === "text"), [{ type: "text", delta: "new" }]);
+});
+
 test("D40 a missing blob after text is an error, and its handle is forgotten all the same", () => {
   const rig = resumed();
   rig.text("a");
@@ -237,7 +246,7 @@ test("D6 65,536 blobs are the most", () => {
   assert.ok(blobs.set(id(0), bytes("01")), "one that is there may change");
 });
 
-test("a blob is a copy: what its frame's memory becomes does not matter", () => {
+test("blobs and checkpoints are copies: what its frame's memory becomes does not matter", () => {
   const rig = running();
   const payload = Uint8Array.from(bytes("2209 0801 1a05 0a01aa 1200"));
   rig.payload(payload);
@@ -245,6 +254,11 @@ test("a blob is a copy: what its frame's memory becomes does not matter", () => 
   rig.payload(data);
   data.fill(0);
   assert.is(hex(rig.session.blobs.get(bytes("bb"))!), "01");
+  const checkpoint = Uint8Array.from(bytes("1a025001"));
+  rig.payload(checkpoint);
+  checkpoint.fill(0);
+  rig.text("a");
+  assert.is(hex(ended(rig).saved!.checkpoint), "5001");
 });
 
 test("our own prompt over the store is a local error before anything is opened", () => {

@@ -6,7 +6,6 @@ import type { Session } from "./session.ts";
 
 /** @throws WireError where the end-stream is not the JSON that Connect describes */
 export function onEndStream(session: Session, payload: Uint8Array): void {
-  session.heard = true;
   const { error } = decodeEndStream(payload);
   if (error !== undefined) onConnectError(session, error);
   else if (session.phase === "draining") complete(session);
