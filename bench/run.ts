@@ -3,10 +3,11 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
 import { CODEC } from "./codec.ts";
+import { SESSION } from "./session.ts";
 import { measure, observed, type Measured } from "./measure.ts";
 
 /** Every case, in the order in which they run. A new file of cases is one more line. */
-const CASES: readonly Case[] = [...CODEC];
+const CASES: readonly Case[] = [...CODEC, ...SESSION];
 
 const HELP = `usage: npm run bench [-- CASE… [--json] [--alone] [--rounds N]]
 
