@@ -223,6 +223,18 @@ test("the tools of a handle are those that its Run announced, not those that the
   assert.is(ended(rig).saved!.toolsetKey, toolsetKey([TOOLS["add"]!]));
 });
 
+test("the tools of a rebuilt conversation are those of the leg that rebuilt it", () => {
+  const rig = resumed({ request: { tools: [TOOLS["add"]!] } });
+  rig.call(1, "add");
+  rig.fire("burst");
+  rig.step({ type: "continue", request: results(rig, { tools: [TOOLS["read"]!] }) });
+  rig.server(get(bytes("aa")));
+  rig.step({ type: "opened" });
+  rig.text("a");
+  rig.server({ conversationCheckpointUpdate: bytes("5001") });
+  assert.is(ended(rig).saved!.toolsetKey, toolsetKey([TOOLS["read"]!]));
+});
+
 test("D6 the store refuses what does not fit, by size, sum, number and id, and nothing changes", () => {
   const blobs = new Blobs();
   for (let index = 0; index < 4; index++) assert.ok(blobs.set(Uint8Array.of(index), new Uint8Array(LIMITS.blob)));

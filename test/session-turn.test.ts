@@ -233,6 +233,18 @@ test("D32 a call 1 ms after the leg is kept for the next one and answered there"
   assert.equal(rig.sent()[0]!.execClientMessage!.id, 2);
 });
 
+test("a service that never stops calling ends its leg all the same, and the rest waits", () => {
+  const rig = running(asked);
+  for (let id = 0; id < 300; id++) {
+    rig.call(id, "add");
+    rig.after(100);
+  }
+  assert.is(rig.emitted().filter(({ type }) => type === "tool_call").length, 128);
+  rig.step({ type: "continue", request: results(rig) });
+  assert.is(rig.emitted().filter(({ type }) => type === "tool_call").length, 300);
+  assert.equal(endings(rig), ["tool_use", "tool_use"]);
+});
+
 test("D34 a leg says tool_use if and only if it made a call, and once", () => {
   const rig = parked();
   rig.step({ type: "continue", request: results(rig) });

@@ -5,6 +5,9 @@ import { park } from "./finish.ts";
 import { arm, disarm, note, type Session } from "./session.ts";
 import type { TurnEvent } from "./turn.ts";
 
+/** Calls of one leg. Further ones wait for the next: a service that never stops calling must not keep the host from its tools. */
+const CALLS = 128;
+
 export function onUpdate(session: Session, update: Decoded<typeof InteractionUpdate>): void {
   const name = Object.keys(update).find((key) => key !== "unknown");
   const row = name === undefined ? undefined : updateByName.get(name);
@@ -55,10 +58,11 @@ export function work(session: Session): void {
   arm(session, "idle", session.settings.clocks.idle);
 }
 
-/** Ends the burst at once where as many calls came as were announced, else some time after the last (DESIGN D14). */
+/** Ends the burst at once where as many calls came as were announced, or as one leg takes, else some time after the last (DESIGN D14). */
 export function settleBurst(session: Session): void {
   if (session.lifted === 0 || session.phase !== "running") return;
-  if (session.announced > 0 && session.lifted >= session.announced) park(session);
+  const isWhole = session.announced > 0 && session.lifted >= session.announced;
+  if (isWhole || session.lifted >= CALLS) park(session);
   else arm(session, "burst", session.settings.burst);
 }
 

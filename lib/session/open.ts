@@ -90,6 +90,7 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
  */
 export function rebuild(session: Session): void {
   session.opening = "rebuild";
+  session.catalog = session.request.tools;
   session.handle = undefined;
   session.checkpoint = undefined;
   session.conversationId = session.settings.uuid();

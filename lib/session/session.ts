@@ -56,7 +56,7 @@ export interface Session {
   /** The current leg's request. */
   request: TurnRequest;
   /** The tools that the run request advertised. */
-  readonly catalog: readonly Tool[];
+  catalog: readonly Tool[];
   opening: Opening;
   conversationId: string;
   /** The bytes that open the Run, kept for a second connection (DESIGN D10). */
