@@ -8,8 +8,8 @@ import { decodeKey, decodeUtf8, isAscii } from "./utf8.ts";
  * (measured: a tool call in nine tenths of the time), and holds on to no more than the frame that it came in.
  */
 const SHARE = native === undefined ? 0 : 2048;
-/** Shorter strings are cheaper alone. */
-const SLICE = 9;
+/** Shorter strings are cheaper alone, and longer ones do not pay for the look at each byte. */
+const SLICE = { from: 9, to: 128 } as const;
 
 const doubles = new DataView(new ArrayBuffer(8));
 
@@ -207,7 +207,7 @@ export class Reader {
     const stop = this.stop();
     const start = this.pos;
     this.pos = stop;
-    if (stop - start >= SLICE && this.buffer.length <= SHARE && isAscii(this.buffer, start, stop)) return this.#slice(start, stop);
+    if (pays(this.buffer, start, stop)) return this.#slice(start, stop);
     return decodeUtf8(this.buffer, start, stop, false) ?? this.fail("utf8", start);
   }
 
@@ -216,7 +216,7 @@ export class Reader {
     const stop = this.stop();
     const start = this.pos;
     this.pos = stop;
-    if (stop - start >= SLICE && this.buffer.length <= SHARE && isAscii(this.buffer, start, stop)) return this.#slice(start, stop);
+    if (pays(this.buffer, start, stop)) return this.#slice(start, stop);
     return decodeUtf8(this.buffer, start, stop, true)!;
   }
 
@@ -290,6 +290,12 @@ export class Reader {
   fail(code: WireErrorCode, offset: number, detail = ""): never {
     throw new WireError(code, offset, "", detail);
   }
+}
+
+/** Whether the string in `[start, stop)` is taken as a slice. */
+function pays(buffer: Uint8Array, start: number, stop: number): boolean {
+  const length = stop - start;
+  return length >= SLICE.from && length <= SLICE.to && buffer.length <= SHARE && isAscii(buffer, start, stop);
 }
 
 /** The same bytes as a plain Uint8Array: views of a subclass such as Buffer cost half as much again (measured). */
