@@ -54,7 +54,7 @@ test("D40 a missing blob on a resume is not answered: the handle goes, the conve
   assert.equal(rig.sent(), []);
   assert.equal(rig.last.map(({ type }) => type).filter((type) => type === "connect" || type === "drop"), ["connect", "drop"]);
   rig.step({ type: "opened" });
-  assert.is(rig.session.opening, "rebuild");
+  assert.equal([rig.session.opening, rig.session.handle], ["rebuild", undefined]);
   rig.server(get(bytes("aa")));
   assert.equal(endings(rig), ["remote blob_not_found"]);
   assert.equal(rig.sent(), []);
