@@ -100,6 +100,15 @@ for (const [name, end] of Object.entries<(rig: Rig) => unknown>({
     assert.equal(endings(rig), ["stop"]);
   });
 
+test("B13 the same after turn_ended is the end of the turn, and the handle is forgotten", () => {
+  const rig = resumed();
+  rig.server({ interactionUpdate: { thinkingDelta: { text: "a" } } });
+  rig.turnEnded();
+  rig.endStream(stale);
+  assert.equal(endings(rig), ["remote not_found"]);
+  assert.equal(rig.last.map(({ type }) => type).filter((type) => type === "connect" || type === "drop"), ["drop"]);
+});
+
 test("B13 the same on a rebuild, or on a new conversation with a wrong slug, is an error once", () => {
   const rebuilt = resumed();
   rebuilt.endStream(stale);

@@ -171,6 +171,24 @@ for (const [name, lead] of Object.entries<Play>({ running: word, bursting: call,
     assert.is(rig.sent(actions).filter(({ clientHeartbeat }) => clientHeartbeat).length, 4);
   });
 
+test("a second call does not put off the heartbeat of the first", () => {
+  const rig = running(asked);
+  call(rig);
+  rig.after(100);
+  rig.call(2, "add");
+  const sent = rig.sent(rig.after(2_900));
+  assert.equal(sent, [{ execClientControlMessage: { heartbeat: { id: 1 } } }, { execClientControlMessage: { heartbeat: { id: 2 } } }]);
+});
+
+for (const [name, lead] of Object.entries<Play>({ parked, draining: (rig) => [word(rig), rig.turnEnded()] }))
+  test(`work while ${name} starts no clock of the running turn`, () => {
+    const rig = running(asked);
+    lead(rig);
+    word(rig);
+    assert.not.ok(rig.running("idle"));
+    assert.not.ok(rig.running("first"));
+  });
+
 test("a PING has 20 s for its answer; any byte is one", () => {
   for (const answered of [true, false]) {
     const rig = running(asked);

@@ -180,6 +180,8 @@ test("D19 what goes on with a parked Run: its results from any object; not anoth
   ];
   for (const [request, expected] of cases) assert.is(answers(rig.session, request), expected, JSON.stringify(request));
   assert.not.ok(answers(running(asked).session, good), "nothing is parked");
+  rig.step({ type: "abort" });
+  assert.not.ok(answers(rig.session, good), "it is over");
 });
 
 test("D19 a call whose result the host leaves out is answered with an error", () => {
@@ -228,6 +230,7 @@ test("D32 a call 1 ms after the leg is kept for the next one and answered there"
   assert.ok(rig.session.heldSize > 0);
   rig.step({ type: "continue", request: results(rig) });
   assert.is(rig.session.heldSize, 0);
+  assert.ok(rig.running("execHeartbeat"), "the late call is still kept warm");
   rig.after(150);
   rig.step({ type: "continue", request: results(rig) });
   assert.equal(rig.sent()[0]!.execClientMessage!.id, 2);
