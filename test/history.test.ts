@@ -1,6 +1,7 @@
 /** Cutting and repairing a transcript, and clean ids. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { cpuTime } from "./cpu-time.ts";
 import { cleanId, idCleaner, repaired, split } from "../lib/session/history.ts";
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from "../lib/session/turn.ts";
 
@@ -150,10 +151,10 @@ test("D17 a cleaner gives the same raw id the same clean one, and no two the sam
 
 test("10,000 ids that clean to the same are told apart in no time", () => {
   const clean = idCleaner();
-  const started = performance.now();
+  const started = cpuTime();
   const cleaned = new Set(Array.from({ length: 10_000 }, (_, number) => clean("x".repeat(64) + number)));
   assert.is(cleaned.size, 10_000);
-  assert.ok(performance.now() - started < 500);
+  assert.ok(cpuTime() - started < 500);
 });
 
 test.run();

@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import { LIMITS } from "../lib/agent/limits.ts";
 import { base64Size, decodeBase64 } from "../lib/session/base64.ts";
 import { decodeImage, IMAGE_TYPES, type ImageFailure } from "../lib/session/images.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { hex } from "./check.ts";
 
 const test = suite("images");
@@ -59,9 +60,9 @@ test("16 MiB of base64 are decoded well within half a second", () => {
   const text = Buffer.from(bytes).toString("base64");
   // The best of three: other work on the machine is no fault. About 50 ms on Node 20.
   const times = Array.from({ length: 3 }, () => {
-    const started = performance.now();
+    const started = cpuTime();
     const decoded = decodeBase64(text)!;
-    const took = performance.now() - started;
+    const took = cpuTime() - started;
     assert.is(Buffer.compare(decoded, bytes), 0);
     return took;
   });

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { NATIVE_FILES, nativeCases, rowOf } from "../fixtures/native/cases.ts";
-import { cpuTime } from "../fixtures/native/cpu-time.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { bash, codemode, read, TOOL_SETS, tool } from "../fixtures/native/tools.ts";
 import { EXEC } from "../lib/agent/index.ts";
 import { translate } from "../lib/session/native/translate.ts";

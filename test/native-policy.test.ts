@@ -1,7 +1,7 @@
 /** The part of the rules that makes the host's tools known. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { cpuTime } from "../fixtures/native/cpu-time.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { bash, codemode, TOOL_SETS, tool, webSearch } from "../fixtures/native/tools.ts";
 import { utf8Size } from "../lib/session/native/cap-text.ts";
 import { policyText } from "../lib/session/native/policy.ts";

@@ -3,7 +3,7 @@ import { createContext, runInContext } from "node:vm";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { rowOf } from "../fixtures/native/cases.ts";
-import { cpuTime } from "../fixtures/native/cpu-time.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { bash, codemode, grep, ls, read, TOOL_SETS, tool, write } from "../fixtures/native/tools.ts";
 import { LIMITS } from "../lib/agent/index.ts";
 import { capText, lineCount, utf8Size } from "../lib/session/native/cap-text.ts";

@@ -1,7 +1,7 @@
 /** Which of the host's tools a request means. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { cpuTime } from "../fixtures/native/cpu-time.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { bash, codemode, edit, find, grep, ls, read, TOOL_SETS, tool, webSearch, write } from "../fixtures/native/tools.ts";
 import type { NativeIntent } from "../lib/agent/index.ts";
 import { capable, checkTools, findTool, modelName, rankByName, rankTools } from "../lib/session/native/tools.ts";

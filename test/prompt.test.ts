@@ -6,6 +6,7 @@ import { CursorError } from "../lib/session/errors.ts";
 import { historyBlobs, rulesBlob, userText } from "../lib/session/prompt.ts";
 import { wellFormedJson } from "../lib/session/surrogates.ts";
 import type { Diagnostic, ImagePart, Message, TextPart, UserMessage } from "../lib/session/turn.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { hex } from "./check.ts";
 
 const test = suite("prompt");
@@ -186,9 +187,9 @@ test("E16 5 MB of output are replayed cut, at once", () => {
   // The best of five: other work on the machine is no fault.
   const times = Array.from({ length: 5 }, () => {
     const content = [text("x".repeat(5_000_000))];
-    const started = performance.now();
+    const started = cpuTime();
     assert.is((result(content)["result"] as string).length, LIMITS.replayText);
-    return performance.now() - started;
+    return cpuTime() - started;
   });
   assert.ok(Math.min(...times) < 100, `${times}`);
 });

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { rowOf } from "../fixtures/native/cases.ts";
-import { cpuTime } from "../fixtures/native/cpu-time.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { bash, find, grep, read, TOOL_SETS, tool, webSearch, write } from "../fixtures/native/tools.ts";
 import { EXEC, ExecClientMessage, LIMITS } from "../lib/agent/index.ts";
 import { capText, utf8Size } from "../lib/session/native/cap-text.ts";

@@ -1,6 +1,7 @@
 /** The estimate of a request's tokens. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { cpuTime } from "./cpu-time.ts";
 import type { Message, Tool, TurnRequest } from "../lib/session/turn.ts";
 import { UsageEstimator } from "../lib/session/usage.ts";
 
@@ -117,9 +118,9 @@ test("10,000 known messages are estimated in a few milliseconds", () => {
   const estimator = new UsageEstimator();
   const messages: Message[] = Array.from({ length: 10_000 }, () => ({ role: "user", content: [{ type: "text", text: "x".repeat(1000) }] }));
   estimator.estimate(request(messages));
-  const started = performance.now();
+  const started = cpuTime();
   estimator.estimate(request(messages));
-  const took = performance.now() - started;
+  const took = cpuTime() - started;
   assert.ok(took < 100, `${took} ms`);
 });
 
