@@ -1,7 +1,7 @@
 /** What is kept of a conversation, and how it is taken up again: handles, checkpoints, blobs. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { AgentClientMessage, blobId, ConversationStateStructure, LIMITS } from "../lib/agent/index.ts";
+import { blobId, ConversationStateStructure, LIMITS } from "../lib/agent/index.ts";
 import { Blobs } from "../lib/session/blobs.ts";
 import { toolsetKey } from "../lib/session/fingerprint.ts";
 import type { Handle, TurnRequest } from "../lib/session/turn.ts";
@@ -286,15 +286,6 @@ test("a rebuild that does not fit ends the turn with that error, and forgets the
   rig.server(get(bytes("aa")));
   assert.equal(endings(rig), ["local prompt_too_large"]);
   assert.ok(rig.last.some(({ type }) => type === "drop"));
-});
-
-test("a run request is what its table reads, and the same for the same ids", () => {
-  const opener = (): string => {
-    const rig = running({ request: request("hi", { systemPrompt: "rules", tools: [TOOLS["add"]!] }) });
-    return rig.all.flatMap((action) => (action.type === "send" ? [hex(action.payload)] : []))[0]!;
-  };
-  assert.is(opener(), opener());
-  assert.equal(AgentClientMessage.decode(bytes(opener())).unknown, undefined);
 });
 
 test.run();

@@ -1,7 +1,7 @@
 /** The core's corners: events out of place, defects, drift, call ids, requests that are none. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { arms, type RequestContext } from "../lib/agent/index.ts";
+import { AgentClientMessage, arms, type RequestContext } from "../lib/agent/index.ts";
 import type { CursorError } from "../lib/session/errors.ts";
 import type { Event } from "../lib/session/events.ts";
 import { open } from "../lib/session/open.ts";
@@ -254,8 +254,13 @@ test("what waits for the next leg is measured", () => {
   assert.equal(kinds(rig), []);
 });
 
-test("what only has types has nothing at run time", async () => {
-  for (const module of [await import("../lib/session/turn.ts"), await import("../lib/session/events.ts"), await import("../lib/agent/exec-row.ts")]) assert.equal(Object.keys(module), []);
+test("a run request is what its table reads, and the same for the same ids", () => {
+  const opener = (): string => {
+    const rig = running({ request: request("hi", { systemPrompt: "rules", tools: [TOOLS["add"]!] }) });
+    return rig.all.flatMap((action) => (action.type === "send" ? [hex(action.payload)] : []))[0]!;
+  };
+  assert.is(opener(), opener());
+  assert.equal(AgentClientMessage.decode(bytes(opener())).unknown, undefined);
 });
 
 test.run();
