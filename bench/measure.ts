@@ -24,10 +24,12 @@ let sink = 0;
  * @param rounds an odd number has a middle
  */
 export function measure(item: Case, rounds: number, alone = false): Measured {
-  const contenders = [item.run, ...(alone ? [] : Object.values(item.baselines))].map((run) => ({ run, count: warm(run), ns: [] as number[] }));
+  const contenders = [item.run, ...(alone ? [] : Object.values(item.baselines))].map((run) => ({ run, ns: [] as number[] }));
+  // As many calls for each, so that each leaves as much garbage.
+  const count = Math.min(...contenders.map(({ run }) => warm(run)));
   for (let round = 0; round < rounds; round++)
     for (let index = 0; index < contenders.length; index++) {
-      const { run, count, ns } = contenders[(index + round) % contenders.length]!;
+      const { run, ns } = contenders[(index + round) % contenders.length]!;
       ns.push(time(run, count));
     }
   const [ns, ...others] = contenders.map((contender) => median(contender.ns));
