@@ -1,4 +1,4 @@
-/** The model list of an account: the service's, the last known, the built-in (ACCOUNT, catalog). */
+/** The model list of an account: the service's, the last known, the built-in. */
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

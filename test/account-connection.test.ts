@@ -1,4 +1,4 @@
-/** The connection for unary calls: whatever the peer does, each call ends once (SCENARIOS C). */
+/** The connection for unary calls: whatever the peer does, each call ends once. */
 import { createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "uvu";

@@ -1,4 +1,4 @@
-/** Login by PKCE and polling (ACCOUNT, login), against an account host on 127.0.0.1. */
+/** Login by PKCE and polling, against an account host on 127.0.0.1. */
 import { createHash } from "node:crypto";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";

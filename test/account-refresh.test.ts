@@ -1,4 +1,4 @@
-/** Refreshing an access token (ACCOUNT, refresh; SCENARIOS F1, F4). */
+/** Refreshing an access token. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { refresh } from "../lib/account/refresh.ts";

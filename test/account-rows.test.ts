@@ -1,4 +1,4 @@
-/** From the service's answers to model rows (ACCOUNT, catalog; PROTOCOL §2.1). */
+/** From the service's answers to model rows (PROTOCOL §2.1). */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { levelOf } from "../lib/account/levels.ts";

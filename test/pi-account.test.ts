@@ -1,45 +1,18 @@
-/** Login, tokens, the model list and the status in Pi (SCENARIOS F). */
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+/** Login, tokens and the model list in Pi. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { accountAnswers, startAccountLoopback, syntheticToken, type AccountLoopback, type AccountOptions } from "../lib/loopback/account.ts";
-import { createExtension } from "../lib/pi/extension.ts";
-import type { PiCredentials, PiSessionContext } from "../lib/pi/pi.ts";
-import type { CursorError } from "../lib/session/errors.ts";
+import { accountAnswers, syntheticToken } from "../lib/loopback/account.ts";
 import type { Script } from "../lib/loopback/index.ts";
+import { createExtension } from "../lib/pi/extension.ts";
+import type { PiCredentials } from "../lib/pi/pi.ts";
+import type { CursorError } from "../lib/session/errors.ts";
 import { rejects } from "./check.ts";
-import { callsOf, FakePi, onStage, result, textOf, tool, user, type Line, type Stage } from "./pi-fake.ts";
+import { callsOf, FakePi, onStage, result, textOf, tool, user } from "./pi-fake.ts";
+import { inOffice, REFRESH, type Office } from "./pi-office.ts";
 
 const test = suite("pi account");
 const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
-const REFRESH = "synthetic-refresh";
 
-interface Office extends Omit<Stage, "ask" | "stream"> {
-  account: AccountLoopback;
-  /** Calls the factory with a token, or with a stored login. */
-  activate(more?: Record<string, string>): Promise<void>;
-  /** Writes Pi's auth.json. */
-  store(credentials: object): Promise<void>;
-}
-
-/** An extension that is not yet activated, before an account host. */
-async function inOffice(options: AccountOptions & { line?: Line }, work: (office: Office) => Promise<void>): Promise<void> {
-  const account = await startAccountLoopback({ refreshToken: REFRESH, ...options });
-  await onStage({ activate: false, line: options.line ?? "1.6" }, async (stage) => {
-    const env = { ...stage.env, CURSOR_PROVIDER_AGENT_ORIGIN: account.origin };
-    const store = async (credentials: object) => {
-      await mkdir(join(stage.folder, ".pi", "agent"), { recursive: true });
-      await writeFile(join(stage.folder, ".pi", "agent", "auth.json"), JSON.stringify(credentials));
-    };
-    const activate = (more: Record<string, string> = {}) => createExtension({ env: { ...env, ...more }, sessions: stage.sessions })(stage.pi);
-    try {
-      await work({ ...stage, env, account, activate, store });
-    } finally {
-      await account.close();
-    }
-  });
-}
 const asked = ({ account }: Office, name: string) => account.received.filter(({ path }) => path.endsWith(name)).length;
 const ids = ({ pi }: Office) => pi.config.models.map(({ id }) => id);
 const credentials = (more: Partial<PiCredentials> = {}): PiCredentials => ({ access: syntheticToken(-60), refresh: REFRESH, expires: Date.now() - 60_000, ...more });
@@ -280,75 +253,6 @@ test("F10 unauthenticated after the stream has opened is an auth error, and the 
     assert.match((await ask(messages)).message.errorMessage!, "auth error");
     assert.is(textOf((await ask(messages)).message), "Three.");
     assert.equal(host.received[2]!.violations, []);
-  }));
-
-/** What `/cursor` says. */
-async function status({ pi }: Pick<Stage, "pi">, context: PiSessionContext = {}): Promise<string> {
-  let shown = "";
-  await pi.commands.get("cursor")!.handler("", { ui: { notify: (text) => (shown = text) }, ...context });
-  return shown;
-}
-const session = (id: string): PiSessionContext => ({ sessionManager: { getSessionId: () => id } });
-
-test("/cursor tells how things stand before anything has happened", () =>
-  onStage({}, async (stage) => {
-    const text = await status(stage);
-    assert.match(text, "channel: agent");
-    assert.match(text, `origin: ${stage.host.origin}`);
-    assert.match(text, "login: Nobody is logged in to Cursor. Run /login");
-    assert.match(text, "models: 3, built-in");
-    assert.match(text, "models warning: Using the built-in model list: nobody is logged in");
-    assert.match(text, `handles: ${join(stage.folder, "handles")}`);
-    assert.match(text, "this session: none");
-    assert.match(text, "parked Run: none");
-  }));
-
-test("/cursor tells of the login, the list, the handle and the parked Run, and holds no secret", () =>
-  onStage({ script: [[{ text: "One." }, ...END], [{ mcp: { tool: "read", args: { path: "a" } } }, { hang: true }]] }, async (stage) => {
-    const access = syntheticToken(7200);
-    const first = await stage.ask([user("one")], { apiKey: access });
-    await stage.ask([user("one"), first.message, user("two")], { apiKey: access }, { tools: [tool("read", "path")] });
-    const text = await status(stage, { ...session("s1"), modelRegistry: { getApiKeyForProvider: async () => access } });
-    assert.match(text, /login: logged in, the token ends in 1 h/);
-    assert.match(text, /this session: remote conversation [0-9a-f-]{36}, \d+ blobs, \d+ bytes/);
-    assert.match(text, /parked Run: waits for 1 tool results since 0 s/);
-    assert.not.match(text, access);
-  }));
-
-test("/cursor tells of the account's list and its age", () =>
-  inOffice({}, async (office) => {
-    await office.activate({ PI_CURSOR_TOKEN: syntheticToken(3600) });
-    assert.match(await status(office), /models: 2, service, asked 0 s ago/);
-    assert.match(await status(office, session("s9")), "this session: no handle: the next turn opens a new remote conversation");
-  }));
-
-for (const [key, words] of [
-  [syntheticToken(-7200), /login: the token ended 2 h ago/],
-  ["opaque", /login: logged in, no expiry in the token/],
-  [syntheticToken(90 * 86_400), /the token ends in (89|90) d/],
-  [syntheticToken(150), /the token ends in 2 min/],
-] as const)
-  test(`/cursor reads the token: ${String(words)}`, () =>
-    onStage({}, async (stage) => {
-      assert.match(await status(stage, { modelRegistry: { getApiKeyForProvider: async () => key } }), words);
-    }));
-
-test("/cursor survives a registry that fails and an environment that is wrong", () =>
-  onStage({ env: { CURSOR_PROVIDER_AGENT_ORIGIN: "https://evil.example", CURSOR_PROVIDER_CHANNEL: "x" } }, async (stage) => {
-    const text = await status(stage, { modelRegistry: { getApiKeyForProvider: () => Promise.reject(new Error("locked")) } });
-    assert.match(text, "login: cannot be read");
-    assert.match(text, "channel: x");
-    assert.match(text, "origin: CURSOR_PROVIDER_CHANNEL");
-    assert.match(text, "models warning: The origin");
-  }));
-
-test("/cursor shows the last notes", () =>
-  onStage({ script: [{ mcp: { tool: "read", args: { path: "a" } } }, { wait: 250 }, { fault: { type: "cut" } }] }, async (stage) => {
-    await Promise.all(Array.from({ length: 7 }, (_, index) => stage.ask([user("one")], { sessionId: `s${index}` }, { tools: [tool("read", "path")] })));
-    await Promise.all(stage.host.received.map(({ closed }) => closed));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const notes = (await status(stage)).split("\n").filter((row) => row.startsWith("note: parked_run_lost"));
-    assert.is(notes.length, 5);
   }));
 
 test("an account's answers can be had without a server", () => {

@@ -123,7 +123,6 @@ export function contextOf(line: Line, messages: readonly PiMessage[], system: st
 /** Reads a stream to its end. */
 export async function read(stream: PiStream): Promise<{ events: PiEvent[]; message: PiAssistantMessage }> {
   const events: PiEvent[] = [];
-  // `partial` is live: what an event says is what it said when it came.
   for await (const event of stream) events.push(event);
   return { events, message: await stream.result() };
 }

@@ -1,4 +1,4 @@
-/** What Pi is told of the models, and what a Run then names (PROTOCOL §2.1; SCENARIOS F7). */
+/** What Pi is told of the models, and what a Run then names (PROTOCOL §2.1). */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { ModelRow } from "../lib/account/index.ts";

@@ -1,4 +1,4 @@
-/** The models of an account: asked of the service, else the last list it gave, else a small one of ours (ACCOUNT, catalog). */
+/** The models of an account: asked of the service, else the last list it gave, else a small one of ours. */
 import { createHash } from "node:crypto";
 import { WireError, type Message } from "../../wire/index.ts";
 import type { Environment } from "../driver/config.ts";

@@ -1,4 +1,4 @@
-/** One HTTP/2 connection for a few unary calls: opened for them, closed with them, never kept (ACCOUNT; PROTOCOL §1). */
+/** One HTTP/2 connection for a few unary calls: opened for them, closed with them, never kept (PROTOCOL §1). */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from "node:http2";
 import { failed, timedOut, lost, stopped } from "./failures.ts";
 
@@ -37,12 +37,14 @@ export const ANSWER_BYTES = 8 * 1024 * 1024;
 export async function withConnection<T>(origin: URL, signal: AbortSignal | undefined, work: (call: Call) => Promise<T>): Promise<T> {
   if (signal?.aborted) throw stopped();
   const session = connect(origin.origin);
-  // A late error of a session that is being destroyed must find a listener (SCENARIOS C1, C6).
+  // A late error of a session that is being destroyed must find a listener.
   let broken: unknown;
   session.on("error", (error) => (broken ??= error));
   try {
     return await work((request) => exchange(session, request, signal, () => broken));
   } finally {
+    // Not inside a callback of the session: Node 20 then frees a stream that is still being read, and the heap is broken.
+    await new Promise((resolve) => setImmediate(resolve));
     session.destroy();
   }
 }
@@ -53,14 +55,17 @@ function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: Ab
     const timer = setTimeout(() => settle(() => reject(timedOut(request.timeoutMs))), request.timeoutMs);
     const onAbort = () => settle(() => reject(stopped()));
     let settled = false;
+    /** Whether the answer is all there, so that there is nothing left to cancel. */
+    let whole = false;
     const settle = (end: () => void) => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
       end();
-      if (stream !== undefined && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
-      stream?.resume();
+      if (stream === undefined) return;
+      if (!whole && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      stream.resume();
     };
     if (signal?.aborted) return onAbort();
     signal?.addEventListener("abort", onAbort);
@@ -85,6 +90,7 @@ function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: Ab
     stream.on("end", () => {
       // Node also ends a stream that was reset or lost: only one with a whole response is an answer.
       if (status === 0 || stream!.aborted || stream!.rstCode !== constants.NGHTTP2_NO_ERROR) return;
+      whole = true;
       settle(() => resolve({ status, contentType, body: Buffer.concat(chunks) }));
     });
     stream.on("error", (error) => settle(() => reject(lost(broken() ?? error))));

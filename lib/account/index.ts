@@ -1,4 +1,4 @@
-/** Accounts without any host: login, refresh and the models of an account (ACCOUNT). */
+/** Accounts without any host: login, refresh and the models of an account. */
 export { catalog, readCatalog, CATALOG_LIFETIME_MS, type Catalog, type CatalogOptions } from "./catalog.ts";
 export { THINKING_LEVELS, type ThinkingLevel } from "./levels.ts";
 export { login, type LoginOptions } from "./login.ts";

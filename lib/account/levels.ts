@@ -4,7 +4,7 @@ export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhig
 /** A level of {@link THINKING_LEVELS}. */
 export type ThinkingLevel = (typeof THINKING_LEVELS)[number];
 
-/** The ids of the parameters by which a family publishes effort; the first that decides wins (ACCOUNT, catalog). */
+/** The ids of the parameters by which a family publishes effort; the first that decides wins. */
 export const EFFORT_PARAMETERS = ["reasoning_effort", "reasoning", "effort", "thinking"] as const;
 
 /** What the service calls the levels. A switch that is only on is the level that hosts choose by default. */

@@ -1,4 +1,4 @@
-/** Login by PKCE and polling: the person opens an address, we ask until the service has tokens for us (ACCOUNT, login). */
+/** Login by PKCE and polling: the person opens an address, we ask until the service has tokens for us. */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CursorError } from "../session/errors.ts";

@@ -1,9 +1,9 @@
 import { bool, bytes, int32, message, nested, repeated, string, text } from "../../wire/index.ts";
 
-/** ACCOUNT, catalog: one knob of a variant, such as `effort` = `high`. */
+/** One knob of a variant, such as `effort` = `high`. */
 export const ModelParameterValue = message({ id: string(1), value: string(2) });
 
-/** ACCOUNT, catalog: one published way to run a model; `legacySlug` is what a Run names (PROTOCOL §2.1). */
+/** One published way to run a model; `legacySlug` is what a Run names (PROTOCOL §2.1). */
 export const ModelVariantConfig = message({
   parameterValues: repeated(nested(1, ModelParameterValue)),
   displayName: text(2),
@@ -14,7 +14,7 @@ export const ModelVariantConfig = message({
   legacySlug: string(11),
 });
 
-/** ACCOUNT, catalog: what the service offers of a model; limits in tokens. */
+/** What the service offers of a model; limits in tokens. */
 export const AvailableModel = message({
   name: string(1),
   defaultOn: bool(2),
@@ -31,13 +31,13 @@ export const AvailableModel = message({
   isHidden: bool(35),
 });
 
-/** ACCOUNT, catalog: asks what the service offers. */
+/** Asks what the service offers. */
 export const AvailableModelsRequest = message({ useModelParameters: bool(5), doNotUseMarkdown: bool(7) });
 
-/** ACCOUNT, catalog: what the service offers. */
+/** What the service offers. */
 export const AvailableModelsResponse = message({ modelNames: repeated(string(1)), models: repeated(nested(2, AvailableModel)) });
 
-/** ACCOUNT, catalog: a slug that the account may use. */
+/** A slug that the account may use. */
 export const ModelDetails = message({
   modelId: string(1),
   /** Present where the model thinks; its inside is not read. */
@@ -49,11 +49,11 @@ export const ModelDetails = message({
   maxMode: bool(7),
 });
 
-/** ACCOUNT, catalog: asks what the account may use. */
+/** Asks what the account may use. */
 export const GetUsableModelsRequest = message({ customModelIds: repeated(string(1)) });
 
-/** ACCOUNT, catalog: what the account may use. */
+/** What the account may use. */
 export const GetUsableModelsResponse = message({ models: repeated(nested(1, ModelDetails)) });
 
-/** ACCOUNT, catalog: the model that the service would choose. */
+/** The model that the service would choose. */
 export const GetDefaultModelForCliResponse = message({ model: nested(1, ModelDetails) });

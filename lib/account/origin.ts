@@ -1,7 +1,7 @@
 import type { Environment } from "../driver/config.ts";
 import { checkOrigin, isLoopback } from "../driver/origin.ts";
 
-/** Where accounts live (ACCOUNT; PROTOCOL §1). */
+/** Where accounts live (PROTOCOL §1). */
 export const ACCOUNT_ORIGIN = "https://api2.cursor.sh";
 
 /** Where a call for the account goes. */

@@ -1,4 +1,4 @@
-/** A new access token for a refresh token. There is never a new refresh token: the old one stays (ACCOUNT, refresh). */
+/** A new access token for a refresh token. There is never a new refresh token: the old one stays. */
 import { withConnection } from "./connection.ts";
 import { asCursorError, failed, refused, stopped } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
@@ -76,7 +76,7 @@ async function exchange(origin: URL, { refresh, env = process.env, now = Date.no
   });
   const error = answer.status === 200 ? undefined : refused(answer, [refresh]);
   if (error?.kind === "network") throw error;
-  // A refusal comes with status 200 too: only a body with a token is a success, whatever the status says (ACCOUNT, refresh).
+  // A refusal comes with status 200 too: only a body with a token is a success, whatever the status says.
   const fields = jsonObject(answer.body);
   const access = textField(fields, "access_token");
   if (error === undefined && access !== "" && fields?.["shouldLogout"] !== true) return { access, refresh, expires: tokenExpiry(access, now()) };

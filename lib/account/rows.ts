@@ -1,4 +1,4 @@
-/** From what the account may use and what the service offers to the rows of a model list (ACCOUNT, catalog). */
+/** From what the account may use and what the service offers to the rows of a model list. */
 import type { Decoded } from "../../wire/index.ts";
 import { EFFORT_PARAMETERS, levelOf, THINKING_LEVELS, type ThinkingLevel } from "./levels.ts";
 import type { AvailableModel, ModelDetails, ModelVariantConfig } from "./messages.ts";
@@ -24,7 +24,7 @@ export interface ModelRow {
 type Available = Decoded<typeof AvailableModel>;
 type Usable = Decoded<typeof ModelDetails>;
 
-/** Tokens, where the service says nothing (ACCOUNT, catalog). */
+/** Tokens, where the service says nothing. */
 const CONTEXT_WINDOW = 200_000;
 const MAX_TOKENS = 64_000;
 const PREFIX = "cursor-";

@@ -1,6 +1,6 @@
-/** Before its end a token counts as expired: a turn that starts now should not lose it, in ms (ACCOUNT, login). */
+/** Before its end a token counts as expired: a turn that starts now should not lose it, in ms. */
 const MARGIN_MS = 5 * 60_000;
-/** The life of a token that does not say when it ends, in ms (ACCOUNT, login). */
+/** The life of a token that does not say when it ends, in ms. */
 const UNREADABLE_MS = 60 * 60_000;
 
 /** What a login or a refresh gives. `expires` is in ms since 1970, five minutes before the token's own end. */

@@ -86,7 +86,9 @@ export async function startAccountLoopback(options: AccountOptions = {}): Promis
     stream.on("error", () => {});
     void readRequest(stream, headers).then((request) => {
       received.push(request);
-      send(stream, answers(request));
+      const answer = answers(request);
+      // Not inside a callback of the session: Node 20 does not survive a session that is destroyed there.
+      setImmediate(() => send(stream, answer));
     });
   });
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-/** From the events of a leg to Pi's: blocks that open and close in order, and one end (PI, streamSimple contract). */
+/** From the events of a leg to Pi's: blocks that open and close in order, and one end. */
 import type { CursorError } from "../session/errors.ts";
 import type { TurnEvent } from "../session/turn.ts";
 import { errorMessage } from "./failure.ts";
@@ -6,7 +6,7 @@ import type { PiAssistantMessage, PiModel, PiText, PiThinking, PiToolCall } from
 import type { EventStream } from "./stream.ts";
 import { usageOf } from "./usage.ts";
 
-/** Builds one assistant message and tells of it. `partial` is the live message, as Pi wants it. */
+/** Builds one assistant message and tells of it. `partial` is that very message while it grows, as Pi wants it. */
 export class Answer {
   readonly #stream: EventStream;
   readonly #rates: Pick<PiModel, "cost">;
@@ -78,7 +78,7 @@ export class Answer {
 
   #done(): void {
     this.#close();
-    // Pi runs tools by the calls it finds, and believes in the reason: the two must agree (SCENARIOS D34).
+    // Pi runs tools by the calls it finds, and believes in the reason: the two must agree.
     const reason = this.#message.content.some((block) => block.type === "toolCall") ? "toolUse" : "stop";
     this.#message.stopReason = reason;
     this.#stream.push({ type: "done", reason, message: this.#message });

@@ -1,4 +1,4 @@
-/** From Pi's context, in either shape, to what a leg is asked with (PI, context; SCENARIOS E3, E4). */
+/** From Pi's context, in either shape, to what a leg is asked with. */
 import type { AssistantMessage, ImagePart, Message, TextPart, Tool, ToolCallPart, TurnRequest } from "../session/turn.ts";
 import type { PiAssistantMessage, PiContext, PiImage, PiMessage, PiModel, PiSystemMessage, PiText, PiThinking, PiTool, PiToolCall } from "./pi.ts";
 

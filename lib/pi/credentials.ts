@@ -31,7 +31,7 @@ export async function loginInPi(callbacks: PiLoginCallbacks, env: Environment): 
 
 /**
  * Refreshes what Pi has stored; what else it holds is kept. Where the service refuses, another process may have been
- * faster: what is stored by then counts, if it is newer and still good (SCENARIOS F4). Nothing is ever removed.
+ * faster: what is stored by then counts, if it is newer and still good. Nothing is ever removed.
  * @throws CursorError as `refresh` does
  */
 export async function refreshInPi(credentials: PiCredentials, signal: AbortSignal | undefined, env: Environment, stored: () => Promise<StoredCredentials | undefined>): Promise<PiCredentials> {

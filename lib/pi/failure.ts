@@ -1,7 +1,5 @@
 /** A failure in Pi's words. Pi decides by words whether it sends a request again (network) or compacts (overflow). */
-import type { CursorError } from "../session/errors.ts";
-import { cursorError } from "../session/errors.ts";
-import { CursorError as Failure } from "../session/errors.ts";
+import { CursorError, cursorError } from "../session/errors.ts";
 import { peerText } from "../session/failures.ts";
 
 /**
@@ -17,5 +15,5 @@ export function failureOf(thrown: unknown): CursorError {
   const ours = cursorError(thrown);
   if (ours !== undefined) return ours;
   const words = peerText(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown));
-  return new Failure({ kind: "local", code: "unexpected", message: `The extension could not go on: ${words}`, nextStep: "Report it with the code.", cause: thrown });
+  return new CursorError({ kind: "local", code: "unexpected", message: `The extension could not go on: ${words}`, nextStep: "Report it with the code.", cause: thrown });
 }

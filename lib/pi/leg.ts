@@ -1,4 +1,4 @@
-/** One of Pi's calls, from its arguments to the end of its stream. Nothing here throws into Pi (SCENARIOS H13). */
+/** One of Pi's calls, from its arguments to the end of its stream. Nothing here throws into Pi. */
 import type { Environment } from "../driver/config.ts";
 import { aborted, CursorError } from "../session/errors.ts";
 import type { TurnRequest } from "../session/turn.ts";
@@ -68,7 +68,7 @@ async function payload(request: TurnRequest, model: PiModel, { onPayload }: PiSt
   return { ...rest, ...(request.sessionId !== undefined && { sessionId: request.sessionId }) };
 }
 
-/** A context whose shape is not understood would look like one without prompt and tools: say so loudly (SCENARIOS E3). */
+/** A context whose shape is not understood would look like one without prompt and tools: say so loudly. */
 function checkNothingLost(world: LegWorld, { sessionId }: PiStreamOptions, { systemPrompt, tools }: TurnRequest): void {
   if (systemPrompt !== undefined || tools.length > 0 || !world.sessions.has(sessionId) || !world.hasTools()) return;
   throw new CursorError({ kind: "local", code: "context_not_understood", message: "Pi's context holds neither a system prompt nor tools, although Pi has tools.", nextStep: "Update cursor-wire: this Pi gives them in a way that it does not know." });

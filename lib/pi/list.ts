@@ -1,4 +1,4 @@
-/** Pi's model list: asked of the account once an activation, and again when Pi wants it (SCENARIOS F9). */
+/** Pi's model list: asked of the account once an activation, and again when Pi wants it. */
 import { join } from "node:path";
 import { readCatalog, type Catalog } from "../account/index.ts";
 import type { Environment } from "../driver/config.ts";

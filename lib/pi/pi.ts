@@ -17,6 +17,7 @@ export interface PiModel {
   samplingParams?: Readonly<Record<string, unknown>>;
 }
 
+/** Dollars per million tokens, or dollars. */
 export interface PiRates {
   input: number;
   output: number;
@@ -37,25 +38,30 @@ export interface PiModelConfig {
   samplingParams?: Record<string, unknown>;
 }
 
+/** Text of a message. */
 export interface PiText {
   type: "text";
   text: string;
 }
+/** What a model thought; other providers add more to it. */
 export interface PiThinking {
   type: "thinking";
   thinking: string;
 }
+/** An image; `data` is base64. */
 export interface PiImage {
   type: "image";
   data: string;
   mimeType: string;
 }
+/** A call of a tool. */
 export interface PiToolCall {
   type: "toolCall";
   id: string;
   name: string;
   arguments: Record<string, unknown>;
 }
+/** A tool as it is declared to the model. */
 export interface PiTool {
   name: string;
   description: string;
@@ -71,10 +77,12 @@ export interface PiSystemMessage {
   toolsAdded?: readonly PiTool[];
   toolsRemoved?: readonly { name: string }[];
 }
+/** What a person, or Pi in their place, said. */
 export interface PiUserMessage {
   role: "user";
   content: string | readonly (PiText | PiImage)[];
 }
+/** What a tool gave back. */
 export interface PiToolResult {
   role: "toolResult";
   toolCallId: string;
@@ -83,12 +91,15 @@ export interface PiToolResult {
   isError?: boolean;
 }
 
+/** Tokens and what they cost. */
 export interface PiUsage extends PiRates {
   totalTokens: number;
   cost: PiRates & { total: number };
 }
+/** Why a message ended; `pending` while it grows. */
 export type PiStopReason = "pending" | "stop" | "length" | "toolUse" | "error" | "aborted";
 
+/** What a model said. */
 export interface PiAssistantMessage {
   role: "assistant";
   content: (PiText | PiThinking | PiToolCall)[];
@@ -101,6 +112,7 @@ export interface PiAssistantMessage {
   /** ms since 1970. */
   timestamp: number;
 }
+/** One message of the transcript. */
 export type PiMessage = PiSystemMessage | PiUserMessage | PiAssistantMessage | PiToolResult;
 
 /** 0.73 gives `systemPrompt` and `tools`; 1.x gives messages of role `system` instead. */
@@ -131,6 +143,7 @@ interface Partially {
 interface InBlock extends Partially {
   contentIndex: number;
 }
+/** What a stream tells; `partial` is the growing message itself, not a copy. */
 export type PiEvent =
   | ({ type: "start" } & Partially)
   | ({ type: "text_start" | "thinking_start" | "toolcall_start" } & InBlock)
@@ -153,6 +166,7 @@ export interface PiCredentials {
   [more: string]: unknown;
 }
 
+/** What Pi's login dialog offers. */
 export interface PiLoginCallbacks {
   onAuth(info: { url: string; instructions?: string }): void;
   onProgress?(message: string): void;
@@ -167,6 +181,7 @@ export interface PiRefreshContext {
   credential?: { type: string; access?: unknown; key?: unknown };
 }
 
+/** A provider as it is registered. */
 export interface PiProviderConfig {
   name: string;
   baseUrl: string;

@@ -22,7 +22,7 @@ export function readRequest(model: PiModel, context: PiContext, options: PiStrea
 
 /**
  * Whether a call stands apart from the conversation: it must not touch the conversation's handle or its parked Run.
- * Compactions and summaries come without a session, or with an id of their own and no tools (PI, compaction).
+ * Compactions and summaries come without a session, or with an id of their own and no tools.
  */
 function isOneOff({ sessionId, cacheRetention, disableContinuation }: PiStreamOptions, tools: number, sessions: Sessions): boolean {
   return sessionId === undefined || sessionId === "" || cacheRetention === "none" || disableContinuation === true || (tools === 0 && sessions.any && !sessions.has(sessionId));

@@ -35,7 +35,7 @@ export class Slot {
     if (signal?.aborted) this.end();
   }
 
-  /** A leg begins. A Run that is parked for another model is of no use to it (SCENARIOS H10). */
+  /** A leg begins. A Run that is parked for another model is of no use to it. */
   resume(slug: string): void {
     if (this.#parked !== undefined && this.#parked.slug !== slug) this.end();
     this.#forget();

@@ -44,7 +44,7 @@ function handOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, agent: 
   upstream.on("error", () => stream.destroy());
   upstream.on("response", ({ ":status": status, "content-type": type }) => stream.respond({ ":status": status, "content-type": type }));
   stream.pipe(upstream).pipe(stream);
-  stream.on("close", () => session.destroy());
+  stream.on("close", () => setImmediate(() => session.destroy()));
 }
 
 async function answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, received: AccountRequest[], answers: ReturnType<typeof accountAnswers>): Promise<void> {
