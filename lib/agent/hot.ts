@@ -2,12 +2,13 @@
  * The five frames that make up nearly all of a Run (a text delta, a thinking delta, a blob to keep, a checkpoint, a
  * tool call), decoded by hand. A shape is taken only where every field is in its usual place; then the value is what
  * the table gives. Anything else, malformed bytes included, is left to the table.
- * Measured: a text frame in half the time of the table's own decoder, a blob and a tool call in three fifths.
+ * Measured against the table's own decoder: a text frame, a checkpoint and a blob in two fifths of the time or less, a
+ * tool call in three fifths.
  */
-import { decodeUtf8 } from "../../wire/utf8.ts";
 import { Reader } from "../../wire/reader.ts";
+import { decodeUtf8 } from "../../wire/utf8.ts";
 
-/** Tags (`number << 3 | wire type`) of the fields on the way. */
+/** Tags (`number << 3 | wire type`) of the fields on the way, by the message that holds them. */
 const TAG = { interactionUpdate: 0x0a, text: 0x0a, thinking: 0x22, delta: 0x0a, exec: 0x12, checkpoint: 0x1a, kv: 0x22, id: 0x08, set: 0x1a, blobId: 0x0a, blobData: 0x12 } as const;
 const EXEC = { id: 0x08, mcpArgs: 0x5a, execId: 0x7a } as const;
 const MCP = { name: 0x0a, args: 0x12, toolCallId: 0x1a, providerIdentifier: 0x22, toolName: 0x2a } as const;
