@@ -4,8 +4,11 @@ import { constants } from "node:http2";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { systemClock, type ClockFactory } from "../lib/driver/clock.ts";
+import { Connection } from "../lib/driver/connection.ts";
+import { runHeaders } from "../lib/driver/headers.ts";
 import { createProviderOn } from "../lib/driver/provider.ts";
 import { createProvider, type ErrorKind, type Provider, type ProviderOptions } from "../lib/index.ts";
+import { encodeValue } from "../wire/index.ts";
 import { ask, listen, outcome, rawHost, until, type Host, type Outcome, type Peer } from "./raw-host.ts";
 
 const test = suite("driver-faults");
@@ -123,6 +126,33 @@ for (const [status, kind] of [["13", "remote"], ["16", "auth"], ["14", "network"
     failed(await turn(host), kind);
   });
 
+test("D2 a grpc-status 13 trailer behind a clean end-stream wins", async () => {
+  const host = await rawHost((peer) => {
+    peer.stream.respond({ ":status": 200, "content-type": "application/connect+proto" }, { waitForTrailers: true });
+    peer.stream.on("wantTrailers", () => peer.stream.sendTrailers({ "grpc-status": "13" }));
+    peer.text("a").turnEnded().endStream();
+    setTimeout(() => peer.stream.end(), 20);
+  });
+  failed(await turn(host), "remote", "internal");
+});
+
+for (const [when, first] of [
+  ["a finished turn", (peer: Peer) => peer.respond().text("a").turnEnded().endStream()],
+  ["an unfinished one", (peer: Peer) => peer.respond().text("a").endStream()],
+] as const)
+  for (const [how, wait] of [
+    ["at once", 0],
+    ["a moment later", 20],
+  ] as const)
+    test(`D11 data behind the end-stream of ${when}, ${how}, is drift`, async () => {
+      const host = await rawHost((peer) => {
+        first(peer);
+        if (wait === 0) peer.text("more").stream.end();
+        else setTimeout(() => peer.text("more").stream.end(), wait);
+      });
+      failed(await turn(host), "protocol-drift", "envelope_after_end");
+    });
+
 test("C22 END_STREAM on the trailers ends a turn as well as on a DATA frame", async () => {
   const host = await rawHost((peer) => {
     peer.stream.respond({ ":status": 200, "content-type": "application/connect+proto" }, { waitForTrailers: true });
@@ -160,11 +190,13 @@ test("C1 a peer that hangs up before SETTINGS is tried once more, then given up"
 });
 
 test("D49 a connection lost before any server frame is tried again with the same request", async () => {
+  const told: string[] = [];
   const host = await rawHost((peer, index) => {
     if (index === 0) peer.socket.destroy();
     else peer.respond().text("a").turnEnded().endStream().stream.end();
   });
-  succeeded(await turn(host), "a");
+  succeeded(await turn(host, { onDiagnostic: ({ type }) => void told.push(type) }), "a");
+  assert.equal(told, ["retry"]);
   const [first, second] = host.peers.map((peer) => peer.received[0]!.runRequest!);
   assert.equal(second, first);
 });
@@ -310,6 +342,81 @@ test("C7 C8 a hundred turns, each with a GOAWAY: each dials anew, and no socket 
   await host.close();
 });
 
+test("C2 nothing reaches the process: abort, cut, idle time and clocks that run out after the end", async () => {
+  const uncaught: unknown[] = [];
+  const spy = (error: unknown): void => void uncaught.push(error);
+  process.on("uncaughtException", spy);
+  process.on("unhandledRejection", spy);
+  const host = await rawHost((peer, index) => {
+    peer.respond().text("a");
+    if (index === 1) setTimeout(() => peer.socket.resetAndDestroy(), 20);
+    if (index === 3) peer.turnEnded().endStream().stream.end();
+  });
+  const used = provider(host, { env: { CURSOR_PROVIDER_IDLE_MS: "60" } });
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), 20);
+  failed(await outcome(used.stream(ask(), { signal: controller.signal })), "aborted");
+  failed(await outcome(used.stream(ask())), "network", "connection_lost");
+  failed(await outcome(used.stream(ask())), "network", "idle_timeout");
+  succeeded(await outcome(used.stream(ask())), "a");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await used.close();
+  process.off("uncaughtException", spy);
+  process.off("unhandledRejection", spy);
+  await host.close();
+  assert.equal(uncaught, []);
+});
+
+test("C5 a PING on a connection that is just gone is no error", async () => {
+  const host = await rawHost((peer) => void peer.respond());
+  const events: string[] = [];
+  const connection = new Connection(new URL(host.origin), runHeaders("t", "1"), { onEvent: ({ type }) => void events.push(type), onEnvelope: () => {} });
+  await until(() => events.includes("opened"), "the connection is open");
+  const closing = connection.close(true);
+  connection.ping();
+  connection.send(new Uint8Array(1));
+  connection.paused = true;
+  connection.referenced = true;
+  await closing;
+  connection.ping();
+  connection.referenced = false;
+  assert.equal(events.filter((type) => type !== "alive"), ["opened"]);
+  await host.close();
+});
+
+test("C6 a GOAWAY without a stream while the next Run starts disturbs neither", async () => {
+  const host = await rawHost((peer) => {
+    const { session } = peer;
+    peer.respond().text("a").turnEnded().endStream();
+    peer.stream.end();
+    peer.stream.on("close", () => !session.closed && session.goaway(0));
+  });
+  const used = provider(host);
+  for (let index = 0; index < 5; index++) succeeded(await outcome(used.stream(ask())), "a");
+  await used.close();
+  await until(() => host.sockets.size === 0, "every socket is closed");
+  await host.close();
+});
+
+test("C18 an abort while an exec is being answered ends everything within a second", async () => {
+  const host = await rawHost((peer) => void peer.respond().send({ execServerMessage: { id: 1, fetchArgs: { url: "https://example.com/" } } }));
+  const controller = new AbortController();
+  const used = provider(host, { onFrame: ({ from, at }) => void (from === "client" && at > 0 && host.peers.length > 0 && host.peers[0]!.received.length > 0 && controller.abort()) });
+  const result = await outcome(used.stream(ask(), { signal: controller.signal }));
+  failed(result, "aborted");
+  await until(() => host.sockets.size === 0, "the socket is closed", 1000);
+  await used.close();
+  await host.close();
+});
+
+test("D10 a reply that can no longer be written ends the Run at once", async () => {
+  const host = await rawHost((peer) => {
+    peer.respond().send({ execServerMessage: { id: 1, fetchArgs: { url: "https://example.com/" } } }, { kvServerMessage: { id: 2, setBlobArgs: { blobId: new Uint8Array(32), blobData: new Uint8Array(9) } } });
+    setImmediate(() => peer.socket.destroy());
+  });
+  failed(await turn(host), "network", "connection_lost");
+});
+
 test("C20 a peer that asks for the same blob over and over without reading is not answered without bound", async () => {
   const size = 1024 * 1024;
   const rss = process.memoryUsage.rss();
@@ -329,6 +436,32 @@ test("C20 a peer that asks for the same blob over and over without reading is no
   assert.ok(process.memoryUsage.rss() - rss < 200 * size, `${Math.round((process.memoryUsage.rss() - rss) / size)} MiB more`);
   controller.abort();
   failed(await reading, "aborted");
+  await used.close();
+  await host.close();
+});
+
+test("B3 a reader that stops reading pauses the stream, large tool calls included", async () => {
+  let written = 0;
+  const args = new Map([["x", encodeValue("y".repeat(1024 * 1024))]]);
+  const host = await rawHost((peer) => {
+    peer.respond();
+    const more = (): void => {
+      while (written < 100 && !peer.stream.destroyed) {
+        written += 1;
+        peer.send({ execServerMessage: { id: written, mcpArgs: { toolName: "look", toolCallId: `t${written}`, args } } });
+        if (peer.stream.writableLength > 1024 * 1024) {
+          peer.stream.once("drain", more);
+          return;
+        }
+      }
+    };
+    more();
+  });
+  const used = provider(host);
+  const stream = used.stream(ask("x", { tools: [{ name: "look", description: "", inputSchema: {} }] }))[Symbol.asyncIterator]();
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  assert.ok(written < 12, `${written} MiB were taken although nobody reads`);
+  await stream.return!();
   await used.close();
   await host.close();
 });

@@ -243,6 +243,27 @@ test("D32 a call that comes after the leg is over waits for the next, and querie
   );
 });
 
+for (const model of ["grok-4.7-high", "claude-4.5-sonnet-thinking", "composer-2.5"])
+  for (const thinks of [false, true])
+    test(`D57 one call is one tool call and one result, with ${model} ${thinks ? "thinking" : "not thinking"} and a cloned transcript`, async () => {
+      await using(
+        (peer) => {
+          peer.respond();
+          if (thinks) peer.send({ interactionUpdate: { thinkingDelta: { text: "hm" } } });
+          call(peer, 1, "t1");
+          void peer.wants(closed(1)).then(() => finish(peer));
+        },
+        async (provider, host) => {
+          const request = ask("look", { sessionId: "s", tools: [TOOL], model: { id: model } });
+          const first = await outcome(provider.stream(request));
+          assert.is(first.events.filter(({ type }) => type === "tool_call").length, 1);
+          done(await outcome(provider.stream(structuredClone(after(request, first)))), "stop", "done");
+          assert.is(host.peers[0]!.received.filter((message) => message.execClientMessage?.mcpResult).length, 1);
+          assert.is(host.accepted, 1);
+        },
+      );
+    });
+
 test("D39 output tokens are counted by leg", async () => {
   await using(
     (peer) => {

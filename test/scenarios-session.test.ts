@@ -164,7 +164,8 @@ test("D49 a connection lost before any frame is tried again once, after text nev
   const end = { type: "closed", end: { type: "socket", code: "ECONNRESET", message: "" } } as const;
   const rig = running();
   const [first] = rig.sent(rig.all);
-  assert.equal(rig.step(end).map(({ type }) => type).filter((type) => type !== "disarm"), ["connect"]);
+  assert.equal(rig.step(end).map(({ type }) => type).filter((type) => type !== "disarm"), ["diagnostic", "connect"]);
+  assert.equal(rig.notes(), ["retry"]);
   rig.step({ type: "opened" });
   assert.equal(rig.sent()[0], first, "the same request");
   rig.text("a");

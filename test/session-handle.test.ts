@@ -128,14 +128,22 @@ test("D43 a blob that comes behind the checkpoint, or while the turn drains, is 
   assert.is(hex(handle.blobs.get("bb")!), "02");
 });
 
-test("D43 without a checkpoint, or with an empty one or one that is too large, there is no handle", () => {
-  for (const checkpoint of [undefined, bytes(""), new Uint8Array(LIMITS.checkpoint + 1)]) {
+test("D43 an empty checkpoint does not replace the one before", () => {
+  const rig = running();
+  rig.text("a");
+  rig.server({ conversationCheckpointUpdate: bytes("5001") }, { conversationCheckpointUpdate: bytes("") });
+  assert.equal(endings(ended(rig)), ["stop"]);
+  assert.equal(rig.saved!.checkpoint, bytes("5001"));
+});
+
+test("D43 without a checkpoint, or with one that is too large, there is no handle", () => {
+  for (const checkpoint of [undefined, new Uint8Array(LIMITS.checkpoint + 1)]) {
     const rig = running();
     rig.text("a");
     if (checkpoint) rig.server({ conversationCheckpointUpdate: bytes("5001") }, { conversationCheckpointUpdate: checkpoint });
     assert.equal(endings(ended(rig)), ["stop"]);
     assert.is(rig.saved, undefined);
-    assert.equal(rig.notes(), checkpoint && checkpoint.length > 0 ? ["checkpoint_too_large"] : []);
+    assert.equal(rig.notes(), checkpoint ? ["checkpoint_too_large"] : []);
   }
 });
 

@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import { LIMITS } from "../lib/agent/limits.ts";
 import type { ImagePart, TextPart, ToolMessage } from "../lib/session/turn.ts";
 import { UsageEstimator } from "../lib/session/usage.ts";
+import { encodeValue } from "../wire/index.ts";
 import { bytes } from "./check.ts";
 import { ended, request, results, running, settings, TOOLS, type Rig } from "./session-rig.ts";
 
@@ -52,6 +53,24 @@ test("E16 a result's texts are cut to 512 KiB of UTF-8 together, each with a mar
   assert.match(items[1]!.text!.text!, /\[truncated: the whole text has 400000 bytes\]$/);
   assert.match(items[3]!.text!.text!, /^\n\[truncated: the whole text has 100 bytes\]$/);
   assert.equal(rig.notes(rig.last), ["result_truncated", "result_truncated", "result_truncated"]);
+});
+
+test("of several results for one call the first is written", () => {
+  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
+  rig.call(1, "add");
+  rig.fire("burst");
+  const leg = results(rig);
+  const first = leg.messages.at(-1) as ToolMessage;
+  rig.step({ type: "continue", request: { ...leg, messages: [...leg.messages, { ...first, content: [text("another")] }] } });
+  assert.equal(rig.sent()[0]!.execClientMessage!.mcpResult!.success!.content![0]!.text!.text, (first.content[0] as TextPart).text);
+});
+
+test("calls whose arguments are large together end the leg early", () => {
+  const rig = running({ request: request("hi", { tools: [TOOLS["add"]!] }) });
+  const args = new Map([["x", encodeValue("y".repeat(1024 * 1024))]]);
+  for (let id = 1; id <= 5 && rig.session.phase === "running"; id++) rig.server({ execServerMessage: { id, mcpArgs: { toolName: "add", args } } });
+  assert.is(rig.session.phase, "parked");
+  assert.is(rig.session.pending.size, 4);
 });
 
 test("E11 whether a result is an error is sent", () => {

@@ -17,12 +17,12 @@ const BODY = 2048;
 const UNWRITTEN = 4 * 1024 * 1024;
 /** ms after which a connection that does not close by itself is destroyed. */
 const LINGER = 500;
-/** ms after END_STREAM in which a reset still counts. */
-const RESET_AFTER_END = 50;
+/** ms after END_STREAM, or an end-stream, in which what comes behind it still counts: it travels with it. */
+const AFTER_END = 50;
 
 /** What a connection tells. */
 export interface Listener {
-  /** For the core. Never called inside a call of the connection's own methods. */
+  /** For the core. May be called inside `paused`, which hands over what has waited. */
   onEvent(event: Event): void;
   /** Every envelope, both ways. */
   onEnvelope(from: "client" | "server", envelope: Envelope): void;
@@ -43,6 +43,8 @@ export class Connection {
   readonly #inbox: Envelope[] = [];
   #last: Event | undefined;
   #delivering = false;
+  /** The end-stream's payload, until it is told. */
+  #endStream: Uint8Array | undefined;
   /** END_STREAM has come. */
   #ended = false;
   /** Over for the listener: nothing more is told, nothing more is written. */
@@ -152,6 +154,8 @@ export class Connection {
       this.#deliver();
       return;
     }
+    if (event.type === "closed" && event.end.type !== "trailer") this.#tellEndStream();
+    if (this.#over) return;
     this.#over = true;
     this.#listener.onEvent(event);
     this.#letGo(true);
@@ -208,10 +212,23 @@ export class Connection {
     while (!this.#over && !this.#blocked && this.#inbox.length > 0) {
       const envelope = this.#inbox.shift()!;
       this.#listener.onEnvelope("server", envelope);
-      this.#tell({ type: (envelope.flags & FLAG.endStream) !== 0 ? "endStream" : "frame", payload: envelope.payload });
+      if ((envelope.flags & FLAG.endStream) !== 0) this.#onEndStream(envelope.payload);
+      else this.#tell({ type: "frame", payload: envelope.payload });
     }
     this.#delivering = false;
     if (this.#last && this.#inbox.length === 0) this.#finish(this.#last);
+  }
+
+  /** Kept until the stream is over: a trailer, or bytes where none may be, say more (DESIGN D2, D11). */
+  #onEndStream(payload: Uint8Array): void {
+    this.#endStream = payload.slice();
+    setTimeout(() => this.#tellEndStream(), AFTER_END).unref();
+  }
+
+  #tellEndStream(): void {
+    const payload = this.#endStream;
+    this.#endStream = undefined;
+    if (payload !== undefined) this.#tell({ type: "endStream", payload });
   }
 
   get #blocked(): boolean {
@@ -226,8 +243,9 @@ export class Connection {
     // Node reports RST_STREAM(NO_ERROR) as an end, but only then is the side closed that we have not ended.
     else if (!this.#stream.closed || this.#trailer !== undefined) {
       this.#ended = true;
-      // A reset may be on its heels (DESIGN D11): the close that it brings tells.
-      setTimeout(() => this.#finishEnd(), RESET_AFTER_END).unref();
+      // A reset may be on its heels (DESIGN D11): the close that it brings tells. Behind an end-stream it would change nothing.
+      if (this.#endStream !== undefined) this.#finishEnd();
+      else setTimeout(() => this.#finishEnd(), AFTER_END).unref();
     }
   }
 

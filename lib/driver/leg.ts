@@ -1,7 +1,8 @@
+import { LIMITS } from "../agent/limits.ts";
 import type { TurnEvent } from "../session/turn.ts";
 
-/** UTF-16 units of undelivered text above which the stream is paused (DESIGN D23). */
-const HIGH = 1024 * 1024;
+/** Bytes of undelivered events above which the stream is paused; the other half is for frames on their way (DESIGN D23). */
+const HIGH = LIMITS.undelivered / 2;
 /** And below which it goes on. */
 const LOW = HIGH / 4;
 
@@ -16,7 +17,7 @@ export interface LegOwner {
 /** The events of one leg, from the Run that pushes them to the host that iterates: one reader, once. */
 export class Leg implements AsyncIterableIterator<TurnEvent> {
   owner: LegOwner | undefined;
-  readonly #events: TurnEvent[] = [];
+  readonly #events: { event: TurnEvent; size: number }[] = [];
   #head = 0;
   #size = 0;
   #high = false;
@@ -29,15 +30,16 @@ export class Leg implements AsyncIterableIterator<TurnEvent> {
     return this.#state === "open";
   }
 
-  push(event: TurnEvent): void {
+  /** Hands an event over. `size`: about the bytes that it holds. */
+  push(event: TurnEvent, size: number): void {
     if (!this.open) return;
     const waiting = this.#waiting.shift();
     if (waiting) {
       waiting.resolve({ value: event, done: false });
       return;
     }
-    this.#events.push(event);
-    this.#press(sizeOf(event));
+    this.#events.push({ event, size });
+    this.#press(size);
   }
 
   /** Ends the leg after what has been pushed. */
@@ -63,9 +65,12 @@ export class Leg implements AsyncIterableIterator<TurnEvent> {
 
   next(): Promise<IteratorResult<TurnEvent>> {
     if (this.#head < this.#events.length) {
-      const event = this.#events[this.#head++]!;
-      if (this.#head > 1024 || this.#head === this.#events.length) this.#events.splice(0, this.#head), (this.#head = 0);
-      this.#press(-sizeOf(event));
+      const { event, size } = this.#events[this.#head++]!;
+      if (this.#head > 1024 || this.#head === this.#events.length) {
+        this.#events.splice(0, this.#head);
+        this.#head = 0;
+      }
+      this.#press(-size);
       return Promise.resolve({ value: event, done: false });
     }
     if (this.#state === "failed") {
@@ -93,8 +98,4 @@ export class Leg implements AsyncIterableIterator<TurnEvent> {
     this.#high = high;
     this.owner?.onPressure(high);
   }
-}
-
-function sizeOf(event: TurnEvent): number {
-  return event.type === "text" || event.type === "thinking" ? event.delta.length + 64 : 256;
 }

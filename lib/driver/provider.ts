@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { aborted, CursorError, cursorError } from "../session/errors.ts";
-import { peerText } from "../session/failures.ts";
+import { defectFailure, peerText } from "../session/failures.ts";
 import { open } from "../session/open.ts";
 import type { Diagnostic, Handle, TurnEvent, TurnRequest } from "../session/turn.ts";
 import { UsageEstimator } from "../session/usage.ts";
@@ -202,7 +202,7 @@ class CursorProvider implements Provider {
 
   async #token({ clocks }: Config, signal: AbortSignal): Promise<string> {
     const { accessToken } = this.#options;
-    const token = typeof accessToken === "function" ? await within(clocks.first, Promise.resolve().then(() => accessToken({ signal })), "access_token_timeout") : accessToken;
+    const token = typeof accessToken === "function" ? await within(clocks.first, asked(accessToken, signal), "access_token_timeout") : accessToken;
     if (typeof token !== "string" || token === "") throw new CursorError({ kind: "auth", code: "no_access_token", message: "There is no access token.", nextStep: "Log in, or set PI_CURSOR_TOKEN." });
     if (!/^[\x21-\x7e]+$/.test(token)) throw new CursorError({ kind: "auth", code: "invalid_access_token", message: "The access token holds characters that no header may hold.", nextStep: "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks." });
     return token;
@@ -283,10 +283,16 @@ function within<T>(ms: number, promise: Promise<T>, code: string): Promise<T> {
   });
 }
 
-/** A failure before the Run as the host gets it. The host's own error may hold its token: only its words are kept. */
+/** What the host's own function gives. Its error may hold the token: only its words are kept. */
+async function asked(accessToken: (options: { signal?: AbortSignal }) => string | Promise<string>, signal: AbortSignal): Promise<string> {
+  try {
+    return await accessToken({ signal });
+  } catch (error) {
+    const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${peerText(words)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
+  }
+}
+
 function failureOf(error: unknown): CursorError {
-  const ours = cursorError(error);
-  if (ours) return ours;
-  const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${peerText(words)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
+  return cursorError(error) ?? new CursorError(defectFailure(error));
 }

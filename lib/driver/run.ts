@@ -1,5 +1,6 @@
 /** One Run in the world: performs what the core asks for, in order, and tells it what happened. */
 import type { Envelope } from "../../wire/index.ts";
+import { LIMITS } from "../agent/limits.ts";
 import { aborted, type CursorError } from "../session/errors.ts";
 import type { Action, Event } from "../session/events.ts";
 import { answers } from "../session/on-continue.ts";
@@ -27,8 +28,8 @@ export interface RunWorld {
   onOver(): void;
 }
 
-/** UTF-16 units that a parked Run keeps for the next leg before it stops reading (DESIGN D23). */
-const HELD = 1024 * 1024;
+/** Bytes that a parked Run keeps for the next leg before it stops reading (DESIGN D23). */
+const HELD = LIMITS.undelivered / 2;
 
 export class Run {
   readonly #session: Session;
@@ -157,7 +158,7 @@ export class Run {
         this.#clock.disarm(action.timer);
         return undefined;
       case "emit":
-        this.#leg?.push(action.event);
+        this.#leg?.push(action.event, action.size);
         return undefined;
       case "save":
         return this.#world.keep(action.handle);

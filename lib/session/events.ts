@@ -37,8 +37,8 @@ export type Action =
   /** Start a clock, or start it anew. */
   | { type: "arm"; timer: Timer; ms: number }
   | { type: "disarm"; timer: Timer }
-  /** Tell the reader of the current leg. */
-  | { type: "emit"; event: TurnEvent }
+  /** Tell the reader of the current leg. `size`: about the bytes that the event holds in memory. */
+  | { type: "emit"; event: TurnEvent; size: number }
   /** Keep the handle; only then go on. */
   | { type: "save"; handle: Handle }
   /** Forget the session's handle. */

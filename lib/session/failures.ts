@@ -3,7 +3,7 @@
  * code and the next step that a host gets (PROTOCOL §9, DESIGN D8).
  */
 import { LIMITS } from "../agent/limits.ts";
-import { connectCode, type ConnectCode, type WireError } from "../../wire/index.ts";
+import { connectCode, type ConnectCode, type UnknownField, type WireError } from "../../wire/index.ts";
 import type { ErrorKind, Failure } from "./errors.ts";
 
 /** How the transport ended, as the driver saw it. */
@@ -179,9 +179,18 @@ export function wireFailure(error: WireError): Failure {
   return { ...failure(drift(error.code, "the service sent bytes that cannot be read"), error.message), cause: error };
 }
 
-/** A message that names what no table knows (DESIGN D4). */
-export function driftFailure(what: string): Failure {
-  return failure(drift("unknown_message", "the service sent what this version does not know", "Update cursor-wire: the protocol has moved."), what);
+/** Unknown fields that an error names. */
+const NAMED = 8;
+
+/** A message whose fields no table knows: `what` it is, and each field by number, wire type and size (DESIGN D4). */
+export function driftFailure(what: string, unknown: readonly UnknownField[] = []): Failure {
+  const fields = unknown.length === 0 ? "no field" : unknown.slice(0, NAMED).map(describeField).join(", ");
+  return failure(drift("unknown_message", "the service sent what this version does not know", "Update cursor-wire: the protocol has moved."), `${what} with ${fields}`);
+}
+
+/** A field that no table names, in words. */
+export function describeField({ no, type, bytes }: UnknownField): string {
+  return `field ${no} of wire type ${type} (${bytes.length} bytes)`;
 }
 
 /** What was thrown where nothing should be: our fault, not the peer's. */

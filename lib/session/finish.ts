@@ -37,18 +37,18 @@ export function complete(session: Session): void {
   if (request.sessionId !== undefined && checkpoint !== undefined)
     session.out.push({ type: "save", handle: { conversationId, checkpoint, blobs: session.blobs.all(), fingerprint: fingerprint(request.messages), toolsetKey: toolsetKey(catalog) } });
   usage(session);
-  session.out.push({ type: "emit", event: { type: "done", reason: "stop" } }, { type: "close", cancel: false });
+  session.out.push({ type: "emit", event: { type: "done", reason: "stop" }, size: 0 }, { type: "close", cancel: false });
 }
 
 /** Ends a leg with its tool calls; the stream stays open (PROTOCOL §8). */
 export function park(session: Session): void {
   session.phase = "parked";
   for (const call of session.pending.values()) call.delivered = true;
-  session.lifted = session.announced = 0;
+  session.lifted = session.liftedSize = session.announced = 0;
   for (const timer of ["first", "idle", "burst"] as const) disarm(session, timer);
   arm(session, "toolUse", session.settings.clocks.toolUse);
   usage(session);
-  session.out.push({ type: "emit", event: { type: "done", reason: "tool_use" } }, { type: "park" });
+  session.out.push({ type: "emit", event: { type: "done", reason: "tool_use" }, size: 0 }, { type: "park" });
 }
 
 /** Opens a new connection for the same request: nothing was heard on the last one (DESIGN D10). */
@@ -61,7 +61,7 @@ export function reconnect(session: Session): void {
 
 /**
  * Rebuilds the conversation where a resumed one turns out to be stale before this leg has said anything binding (DESIGN
- * D9). False where it is no resume, or too late; in both cases a handle that led here is forgotten (PROTOCOL §10).
+ * D9). False where it is no resume, or too late; the handle that led there is forgotten all the same (PROTOCOL §10).
  */
 export function recover(session: Session, why: string): boolean {
   if (session.opening !== "resume") return false;
@@ -70,9 +70,9 @@ export function recover(session: Session, why: string): boolean {
     return false;
   }
   note(session, "stale", `The remote conversation is stale (${why}): the turn starts again from the transcript.`);
-  if (session.thinking.length > 0) session.out.push({ type: "emit", event: { type: "reset" } });
+  if (session.thinking.length > 0) session.out.push({ type: "emit", event: { type: "reset" }, size: 0 });
   session.thinking = [];
-  session.output = session.announced = 0;
+  session.output = session.announced = session.misses = 0;
   session.productive = false;
   reconnect(session);
   arm(session, "first", session.settings.clocks.first);
@@ -83,7 +83,7 @@ export function recover(session: Session, why: string): boolean {
 }
 
 function usage({ out, input, output }: Session): void {
-  out.push({ type: "emit", event: { type: "usage", input, output } });
+  out.push({ type: "emit", event: { type: "usage", input, output }, size: 0 });
 }
 
 /** The Run is over: its clocks stop. */

@@ -19,7 +19,8 @@ const IMAGES = WIRE.envelope - 2 * LIMITS.toolResult;
 export function onContinue(session: Session, request: TurnRequest): void {
   checkLeg(request);
   startLeg(session, request);
-  const results = new Map(split(request.messages).results.map((result) => [result.toolCallId, result]));
+  // Of several results for one call the first counts, as it does in a replay.
+  const results = new Map(split(request.messages).results.toReversed().map((result) => [result.toolCallId, result]));
   for (const call of [...session.pending.values()]) {
     if (!call.delivered) continue;
     session.pending.delete(call.id);
@@ -32,7 +33,7 @@ export function onContinue(session: Session, request: TurnRequest): void {
   const { held } = session;
   session.held = [];
   session.heldSize = 0;
-  for (const event of held) say(session, event);
+  for (const { event, size } of held) say(session, event, size);
   settleBurst(session);
 }
 

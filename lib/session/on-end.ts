@@ -2,7 +2,7 @@
 import { connectCode, decodeEndStream, type ConnectCode } from "../../wire/index.ts";
 import { connectFailure, endedEarly, endsWell, isConnectionFailure, transportFailure, type TransportEnd } from "./failures.ts";
 import { circumstances, complete, fail, reconnect, recover } from "./finish.ts";
-import type { Session } from "./session.ts";
+import { note, type Session } from "./session.ts";
 
 /** @throws WireError where the end-stream is not the JSON that Connect describes */
 export function onEndStream(session: Session, payload: Uint8Array): void {
@@ -17,6 +17,7 @@ export function onClosed(session: Session, end: TransportEnd): void {
   else if (end.type === "trailer" && end.status !== "0") onConnectError(session, { code: connectCode(end.status), message: end.message });
   else if (!session.heard && !session.reconnected && isConnectionFailure(end)) {
     session.reconnected = true;
+    note(session, "retry", "The connection failed before anything was heard: the request goes out once more on a new one.", { end: end.type });
     reconnect(session);
   } else fail(session, transportFailure(end, circumstances(session)));
 }

@@ -89,15 +89,15 @@ function kept(args: object): object {
   return Object.fromEntries(known.map(([name, value]) => [name, value instanceof Uint8Array ? value.slice() : value]));
 }
 
-/** @param size bytes of the request, for the count of what a parked Run holds */
+/** @param size bytes of the request, for the count of what waits for the host */
 function lift(session: Session, { id = 0, execId }: Exec, size: number, call: Pick<PendingCall, "rawCallId" | "tool" | "arguments" | "translation">): void {
   const callId = newCallId(session, call.rawCallId, id);
   session.pending.set(id, { id, execId, callId, ...call, delivered: false });
   session.misses = 0;
   session.lifted += 1;
+  session.liftedSize += size;
   if (!session.armed.has("execHeartbeat")) arm(session, "execHeartbeat", LIMITS.execHeartbeat);
-  if (session.phase === "parked") session.heldSize += size;
-  say(session, { type: "tool_call", id: callId, name: call.tool, arguments: call.arguments });
+  say(session, { type: "tool_call", id: callId, name: call.tool, arguments: call.arguments }, size);
   settleBurst(session);
 }
 

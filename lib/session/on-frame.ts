@@ -1,7 +1,7 @@
 /** One envelope from the service: every arm it carries, in wire order (PROTOCOL §4, DESIGN D4). */
 import type { Decoded, UnknownField } from "../../wire/index.ts";
 import { arms, LIMITS, type AgentServerMessage } from "../agent/index.ts";
-import { driftFailure } from "./failures.ts";
+import { describeField, driftFailure } from "./failures.ts";
 import { fail } from "./finish.ts";
 import { onExec } from "./on-exec.ts";
 import { onKv } from "./on-kv.ts";
@@ -11,15 +11,13 @@ import { note, type Session } from "./session.ts";
 
 /** Kinds of unknown fields that are counted. */
 const KINDS = 64;
-/** Unknown fields that an error names. */
-const NAMED = 8;
 
 /** @throws WireError where the payload is malformed */
 export function onFrame(session: Session, payload: Uint8Array): void {
   session.heard = true;
   const found = arms(payload, (field) => onDrift(session, field));
   if (found.arms.length === 0) {
-    fail(session, driftFailure(found.unknown.length === 0 ? "an empty message" : found.unknown.slice(0, NAMED).map(describe).join(", ")));
+    fail(session, driftFailure("a message", found.unknown));
     return;
   }
   for (const field of found.unknown) onDrift(session, field);
@@ -40,8 +38,9 @@ function onArm(session: Session, arm: Decoded<typeof AgentServerMessage>, bytes:
 
 /** Kept as its bytes, never interpreted (PROTOCOL §3). An empty one is none. */
 function onCheckpoint(session: Session, bytes: Uint8Array): void {
-  session.checkpoint = bytes.length > 0 && bytes.length <= LIMITS.checkpoint ? bytes.slice() : undefined;
-  if (bytes.length <= LIMITS.checkpoint) return;
+  if (bytes.length === 0) return;
+  session.checkpoint = bytes.length <= LIMITS.checkpoint ? bytes.slice() : undefined;
+  if (session.checkpoint !== undefined) return;
   note(session, "checkpoint_too_large", `A checkpoint of ${bytes.length} bytes is not kept: the next turn rebuilds the conversation.`);
 }
 
@@ -51,9 +50,5 @@ function onDrift(session: Session, field: UnknownField): void {
   const times = session.drift.get(key) ?? 0;
   if (times === 0 && session.drift.size >= KINDS) return;
   session.drift.set(key, times + 1);
-  if (times === 0) note(session, "drift", `The service sends what no table names: ${describe(field)}.`, { field: field.no, wireType: field.type });
-}
-
-function describe({ no, type, bytes }: UnknownField): string {
-  return `field ${no} of wire type ${type} (${bytes.length} bytes)`;
+  if (times === 0) note(session, "drift", `The service sends what no table names: ${describeField(field)}.`, { field: field.no, wireType: field.type });
 }

@@ -12,11 +12,11 @@ const SHA256 = 32;
 const NOTHING = new Uint8Array(0);
 const EMPTY = hex(blobId(NOTHING));
 
-export function onKv(session: Session, { id = 0, getBlobArgs, setBlobArgs }: Decoded<typeof KvServerMessage>): void {
+export function onKv(session: Session, { id = 0, getBlobArgs, setBlobArgs, unknown }: Decoded<typeof KvServerMessage>): void {
   work(session);
   if (getBlobArgs) onGet(session, id, getBlobArgs.blobId ?? NOTHING);
   else if (setBlobArgs) onSet(session, id, setBlobArgs.blobId ?? NOTHING, setBlobArgs.blobData);
-  else fail(session, driftFailure("a blob message that neither gets nor sets"));
+  else fail(session, driftFailure("a blob message", unknown));
 }
 
 /** A miss is never answered: empty data would blank a part of the conversation without a word. */

@@ -7,8 +7,6 @@ import { work } from "./on-update.ts";
 import { send } from "./reply.ts";
 import type { Session } from "./session.ts";
 
-/** Unknown fields that an error names. */
-const NAMED = 8;
 /** What a refused query is told. */
 const REASON = "Nobody can answer this here. No operation was performed: go on without it, or ask in your answer's text.";
 
@@ -20,6 +18,5 @@ export function onQuery(session: Session, query: Decoded<typeof InteractionQuery
     return;
   }
   // An empty answer would read as approval (PROTOCOL §7).
-  const fields = query.unknown?.slice(0, NAMED).map(({ no }) => `field ${no}`).join(", ") ?? "no field";
-  fail(session, driftFailure(`an interaction query with ${fields}`));
+  fail(session, driftFailure("an interaction query", query.unknown));
 }

@@ -1,12 +1,14 @@
 /** What the model is doing (PROTOCOL §4.1). */
 import type { Decoded } from "../../wire/index.ts";
-import { updateByName, type InteractionUpdate } from "../agent/index.ts";
+import { LIMITS, updateByName, type InteractionUpdate } from "../agent/index.ts";
 import { park } from "./finish.ts";
 import { arm, disarm, note, type Session } from "./session.ts";
 import type { TurnEvent } from "./turn.ts";
 
 /** Calls of one leg. Further ones wait for the next: a service that never stops calling must not keep the host from its tools. */
 const CALLS = 128;
+/** Bytes of a UTF-16 unit. */
+const UNIT = 2;
 
 export function onUpdate(session: Session, update: Decoded<typeof InteractionUpdate>): void {
   const name = Object.keys(update).find((key) => key !== "unknown");
@@ -15,10 +17,10 @@ export function onUpdate(session: Session, update: Decoded<typeof InteractionUpd
   if (row.work) work(session);
   switch (row.meaning) {
     case "text":
-      say(session, { type: "text", delta: update.textDelta!.text ?? "" });
+      sayDelta(session, "text", update.textDelta!.text);
       return;
     case "thinking":
-      say(session, { type: "thinking", delta: update.thinkingDelta!.text ?? "" });
+      sayDelta(session, "thinking", update.thinkingDelta!.text);
       return;
     case "tokens":
       session[session.phase === "parked" ? "heldOutput" : "output"] += Math.max(0, update.tokenDelta!.tokens ?? 0);
@@ -35,20 +37,23 @@ export function onUpdate(session: Session, update: Decoded<typeof InteractionUpd
   }
 }
 
-/** Tells the host, now or with the next leg where none is being read (DESIGN D5). */
-export function say(session: Session, event: TurnEvent): void {
-  if ((event.type === "text" || event.type === "thinking") && event.delta === "") return;
+/** Tells the host, now or with the next leg where none is being read (DESIGN D5). `size`: bytes that the event holds. */
+export function say(session: Session, event: TurnEvent, size: number): void {
   session.productive = true;
   if (session.phase === "parked") {
-    session.held.push(event);
-    if (event.type === "text" || event.type === "thinking") session.heldSize += event.delta.length;
+    session.held.push({ event, size });
+    session.heldSize += size;
     return;
   }
   if (event.type === "text") session.text.push(event.delta);
   if (event.type === "thinking") session.thinking.push(event.delta);
   // Thinking can be taken back, a text or a tool call cannot (DESIGN D9).
   else session.spoke = true;
-  session.out.push({ type: "emit", event });
+  session.out.push({ type: "emit", event, size });
+}
+
+function sayDelta(session: Session, type: "text" | "thinking", delta = ""): void {
+  if (delta !== "") say(session, { type, delta }, delta.length * UNIT);
 }
 
 /** A work frame: the service is doing something (DESIGN D1). */
@@ -62,7 +67,7 @@ export function work(session: Session): void {
 export function settleBurst(session: Session): void {
   if (session.lifted === 0 || session.phase !== "running") return;
   const isWhole = session.announced > 0 && session.lifted >= session.announced;
-  if (isWhole || session.lifted >= CALLS) park(session);
+  if (isWhole || session.lifted >= CALLS || session.liftedSize >= LIMITS.undelivered) park(session);
   else arm(session, "burst", session.settings.burst);
 }
 

@@ -58,6 +58,7 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
     cleanCallId: idCleaner(),
     misses: 0,
     lifted: 0,
+    liftedSize: 0,
     announced: 0,
     held: [],
     heldSize: 0,

@@ -1,6 +1,6 @@
 /**
  * The state of one Run, and how it begins. A Run is one HTTP/2 stream: it serves the legs of one turn, from the user's
- * message to `turn_ended`. Only `step()` and what it calls change this object; nothing here touches the world.
+ * message to `turn_ended`. Nothing here touches the world.
  */
 import type { Blobs } from "./blobs.ts";
 import type { Action } from "./events.ts";
@@ -48,6 +48,12 @@ export interface PendingCall {
   delivered: boolean;
 }
 
+/** An event that waits for the next leg. */
+export interface Held {
+  readonly event: TurnEvent;
+  readonly size: number;
+}
+
 /** The state of a Run. */
 export interface Session {
   readonly settings: Settings;
@@ -63,7 +69,7 @@ export interface Session {
   opener: Uint8Array;
   blobs: Blobs;
   checkpoint: Uint8Array | undefined;
-  /** Whether the handle that resumed this Run is still to be trusted. */
+  /** The handle that this Run resumes; undefined where it does not, or no longer. */
   handle: Handle | undefined;
   /** Calls by exec id, in order of arrival. */
   readonly pending: Map<number, PendingCall>;
@@ -74,9 +80,11 @@ export interface Session {
   misses: number;
   /** Calls lifted since the leg, or the last burst, began; `announced`: how many the generation will make (DESIGN D14). */
   lifted: number;
+  /** Bytes of the lifted calls' requests. */
+  liftedSize: number;
   announced: number;
-  /** What arrived while parked, for the next leg (DESIGN D5), and its size: UTF-16 units of text, bytes of calls. */
-  held: TurnEvent[];
+  /** What arrived while parked, for the next leg (DESIGN D5), with its size and the sum of sizes in bytes. */
+  held: Held[];
   heldSize: number;
   /** Output tokens counted while parked. */
   heldOutput: number;
