@@ -11,7 +11,6 @@ import {
   camel,
   EXEC,
   execByName,
-  execByNo,
   ExecClientMessage,
   ExecServerMessage,
   GrepArgs,
@@ -65,13 +64,13 @@ test("an exec without a row is thrown, and its id of 0 is said", () => {
 });
 
 test("a refusal repeats no exec_id where none came, and no argument that is absent", () => {
-  const reply = refuse(execByNo.get(2), { id: 3 }, { command: "ls" }, TEXT);
+  const reply = refuse(execByName.get("shellArgs"), { id: 3 }, { command: "ls" }, TEXT);
   assert.equal(reply, { execClientMessage: { id: 3, shellResult: { rejected: { command: "ls", reason: TEXT } } } });
 });
 
-test("the tables are found by name and number", () => {
-  assert.is(execByNo.size, EXEC.length);
-  assert.is(execByName.get("shellStreamArgs"), execByNo.get(14));
+test("the tables are found by name", () => {
+  assert.is(execByName.size, EXEC.length);
+  assert.is(execByName.get("shellStreamArgs")?.no, 14);
   assert.is(queryByName.size, QUERIES.length);
   assert.is(queryByName.get("webFetchRequestQuery")?.no, 9);
   assert.is(updateByName.size, UPDATES.length);

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { LIMITS } from "../lib/agent/limits.ts";
 import { base64Size, decodeBase64 } from "../lib/session/base64.ts";
-import { decodeImage, IMAGE_TYPES, type ImageFailure } from "../lib/session/images.ts";
+import { decodeImage, type ImageFailure } from "../lib/session/images.ts";
 import { cpuTime } from "./cpu-time.ts";
 import { hex } from "./check.ts";
 
@@ -77,7 +77,7 @@ function refused(mimeType: string, data: string): ImageFailure {
 
 const PIXEL = "iVBORw0KGgo=";
 
-for (const mimeType of IMAGE_TYPES) {
+for (const mimeType of ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"]) {
   test(`E8 ${mimeType} is sent as its bytes`, () => {
     const decoded = decodeImage({ type: "image", mimeType, data: PIXEL });
     assert.ok(decoded.ok);
@@ -85,10 +85,6 @@ for (const mimeType of IMAGE_TYPES) {
     assert.is(hex(decoded.image.data), "89504e470d0a1a0a");
   });
 }
-
-test("E8 the types are those of the protocol", () => {
-  assert.equal(IMAGE_TYPES, ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"]);
-});
 
 test("E8 a type in upper case is sent in lower case", () => {
   const decoded = decodeImage({ type: "image", mimeType: "Image/PNG", data: PIXEL });

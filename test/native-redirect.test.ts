@@ -2,9 +2,9 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { rowOf } from "../fixtures/native/cases.ts";
-import { bash, codemode, grep, read, TOOL_SETS, tool, webSearch, write } from "../fixtures/native/tools.ts";
+import { bash, codemode, grep, read, TOOL_SETS, tool, webSearch } from "../fixtures/native/tools.ts";
 import { camel, EXEC, LIMITS } from "../lib/agent/index.ts";
-import { commandTool, notFound, redirect } from "../lib/session/native/redirect.ts";
+import { commandTool, redirect } from "../lib/session/native/redirect.ts";
 import type { Tool } from "../lib/session/turn.ts";
 
 const test = suite("native-redirect");
@@ -81,7 +81,6 @@ test("of very many tools the first are listed and the rest counted", () => {
 test("without tools the text says so", () => {
   assert.is(redirect(rowOf("shellArgs"), { command: "ls" }, [], 1), `${PREFIX} This session has no tools.`);
   assert.is(redirect(undefined, {}, [], 5), "STOP calling Cursor native tools. No operation was performed. This session has no tools.");
-  assert.match(notFound("x", [], 1), /has no tool called "x"\. No operation was performed\. This session has no tools\.$/);
 });
 
 test("a long value is named, not repeated", () => {
@@ -92,7 +91,6 @@ test("a long value is named, not repeated", () => {
 test("half of a surrogate pair does not reach the text", () => {
   const said = redirect(rowOf("backgroundShellSpawnArgs"), { command: "a\ud83d" }, pi, 1);
   assert.equal(copied(said).args, { command: "a\ufffd" });
-  assert.match(notFound("a\ud83d", pi, 1), "a\ufffd");
 });
 
 test("where scripts are the only tool the redirect is a script", () => {
@@ -112,30 +110,6 @@ for (const row of EXEC)
 
 test("every row's case has a purpose in words", () => {
   for (const row of EXEC) if ("native" in row) assert.not.match(redirect(rowOf(camel(row.name)), { command: "ls", path: "/a", pattern: "x", edits: [{}], content: "" }, TOOL_SETS["all"]!, 1), /To do that/);
-});
-
-const MISSING: readonly [name: string, tools: readonly Tool[], best: string, args: object][] = [
-  ["sudo_exec", [read, bash], "mcp_pi_bash", { command: "<command>" }],
-  ["mcp_pi_web_find", [bash, webSearch], "mcp_pi_web_search", { query: "<query>" }],
-  ["write_file2", [bash, write], "mcp_pi_write", { path: "<path>", content: "<content>" }],
-];
-for (const [name, tools, best, args] of MISSING)
-  test(`the unregistered ${name} leads to ${best}`, () => {
-    const said = notFound(name, tools, 1);
-    assert.match(said, `This host has no tool called ${JSON.stringify(name)}. No operation was performed.`);
-    assert.equal(copied(said), { name: best, args });
-    assert.not.match(said, RETRY);
-    assert.match(notFound(name, tools, 3), new RegExp(`^STOP calling Cursor native tools\\. No operation was performed\\. Call the MCP tool \`${best}\``));
-  });
-
-test("an unregistered name like none leads to the list", () => {
-  assert.match(notFound("zzz", [read, bash], 2), /instead: `mcp_pi_read`, `mcp_pi_bash`\.$/);
-});
-
-test("a hostile name is quoted and cut", () => {
-  const said = notFound(`a"\n${"x".repeat(10_000)}`, pi, 1);
-  assert.match(said, 'called "a\\"\\nxxx');
-  assert.ok(said.length < 600);
 });
 
 test("the loop guard's next step is the best command tool", () => {

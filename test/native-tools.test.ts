@@ -4,12 +4,13 @@ import * as assert from "uvu/assert";
 import { cpuTime } from "./cpu-time.ts";
 import { bash, codemode, edit, find, grep, ls, read, TOOL_SETS, tool, webSearch, write } from "../fixtures/native/tools.ts";
 import type { NativeIntent } from "../lib/agent/index.ts";
-import { capable, checkTools, findTool, modelName, rankByName, rankTools } from "../lib/session/native/tools.ts";
+import { capable, checkTools, findTool, fit, modelName, rankByName, readTraits } from "../lib/session/native/tools.ts";
 import type { Tool } from "../lib/session/turn.ts";
 
 const test = suite("native-tools");
 const text = { type: "string" };
 const names = (tools: readonly Tool[]): string[] => tools.map(({ name }) => name);
+const ranked = (tools: readonly Tool[], intent: NativeIntent): Tool[] => fit(readTraits(tools), intent);
 const named = (name: string, description = "", inputSchema: unknown = {}): Tool => ({ name, description, inputSchema: inputSchema as Record<string, unknown> });
 
 test("the model knows a tool by its prefixed name", () => {
@@ -42,28 +43,32 @@ test("a tool is ranked by alias, then name, then property, then part of a name, 
     named("bash"),
     named("none"),
   ];
-  assert.equal(names(rankTools(tools, "shell")), ["bash", "ctx_shell", "beta", "myshell", "alpha", "none"]);
+  assert.equal(names(ranked(tools, "shell")), ["bash", "ctx_shell", "beta", "myshell", "alpha"]);
 });
 
 test("two tools of one name word: the one with a command property is better", () => {
-  assert.is(rankTools([named("shell_history"), named("ctx_shell", "", { properties: { command: text } })], "shell")[0]!.name, "ctx_shell");
+  assert.is(capable([named("shell_history"), named("ctx_shell", "", { properties: { command: text } })], "shell")!.name, "ctx_shell");
 });
 
 test("aliases count in their order, however they are written", () => {
-  assert.equal(names(rankTools([named("Terminal"), named("Shell"), named("BASH")], "shell")), ["BASH", "Shell", "Terminal"]);
+  assert.equal(names(ranked([named("Terminal"), named("Shell"), named("BASH")], "shell")), ["BASH", "Shell", "Terminal"]);
 });
 
 test("a name word is found in camelCase, in snake_case and in the plural", () => {
-  assert.equal(names(rankTools([named("x"), named("searchFiles"), named("search_file_list")], "grep")).slice(0, 2), ["searchFiles", "search_file_list"]);
+  assert.equal(names(ranked([named("x"), named("searchFiles"), named("search_file_list")], "grep")), ["searchFiles", "search_file_list"]);
 });
 
-test("a total miss is the order of registration, all tools", () => {
-  assert.equal(names(rankTools([named("c"), named("a"), named("b")], "read")), ["c", "a", "b"]);
+test("tools that are equally fit keep the order of registration", () => {
+  assert.equal(names(ranked([named("c_read"), named("a_read"), named("b_read")], "read")), ["c_read", "a_read", "b_read"]);
+});
+
+test("a tool without any sign is not fit", () => {
+  assert.equal(ranked([named("c"), named("a"), named("b")], "read"), []);
   assert.is(capable([named("c"), named("a"), named("b")], "read"), undefined);
 });
 
 test("no tools are ranked as none", () => {
-  assert.equal(rankTools([], "read"), []);
+  assert.equal(ranked([], "read"), []);
   assert.is(capable([], "shell"), undefined);
 });
 
@@ -141,13 +146,14 @@ test("a hostile schema or description is ranked without harm", () => {
     named("d", "", { properties: [1], required: "x" }),
     named("e", "", JSON.parse('{"properties":{"__proto__":{"type":"string"},"type":{},"description":{}}}')),
   ];
-  assert.equal(names(rankTools(hostile, "shell")), ["a", "b", "c", "d", "e"]);
+  assert.equal(ranked(hostile, "shell"), []);
+  assert.equal(rankByName("x", hostile).length, hostile.length);
 });
 
 test("a thousand tools with long descriptions are ranked in well under a second", () => {
   const tools = Array.from({ length: 1_000 }, (_, index) => named(`tool_${index}`, `shell ${"command ".repeat(10_000)}`, { properties: { command: text } }));
   const start = cpuTime();
-  assert.is(rankTools([...tools, bash], "shell")[0], bash);
+  assert.is(capable([...tools, bash], "shell"), bash);
   assert.ok(cpuTime() - start < 2_000);
 });
 

@@ -7,7 +7,7 @@ import { bash, find, grep, read, TOOL_SETS, tool, webSearch, write } from "../fi
 import { EXEC, ExecClientMessage, LIMITS } from "../lib/agent/index.ts";
 import { capText, utf8Size } from "../lib/session/native/cap-text.ts";
 import { policyText } from "../lib/session/native/policy.ts";
-import { notFound, redirect } from "../lib/session/native/redirect.ts";
+import { redirect } from "../lib/session/native/redirect.ts";
 import { checkTools, findTool } from "../lib/session/native/tools.ts";
 import { nativeResults, translate, type ToolResult } from "../lib/session/native/translate.ts";
 import type { Tool } from "../lib/session/turn.ts";
@@ -84,7 +84,6 @@ test("D29 D60 a shell stream is answered by its output and its end, never by a s
 test("D30 small changes of the arguments do not soften the order", () => {
   for (const command of ["ls", "ls ", "ls -l"]) assert.match(redirect(rowOf("backgroundShellSpawnArgs"), { command }, [bash], 5), /^STOP calling Cursor native tools\./);
   assert.match(redirect(undefined, {}, [bash], 5), /^STOP calling Cursor native tools\./);
-  assert.match(notFound("sudo", [bash], 5), /^STOP calling Cursor native tools\./);
 });
 
 for (const row of EXEC)

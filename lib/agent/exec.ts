@@ -54,8 +54,5 @@ export const EXEC = [
   { no: 56, name: "adopt_args", args: "AdoptArgs", decision: "throw", echo: [], block: "newer" },
 ] as const satisfies readonly ExecRow[];
 
-/** The rows of {@link EXEC} by field number. */
-export const execByNo: ReadonlyMap<number, ExecRow> = new Map(EXEC.map((row) => [row.no, row]));
-
 /** The rows of {@link EXEC} by the value name of their case: `shellArgs`. */
 export const execByName: ReadonlyMap<string, ExecRow> = new Map(EXEC.map((row) => [camel(row.name), row]));

@@ -3,11 +3,11 @@ import { base64Size, decodeBase64 } from "./base64.ts";
 import type { ImagePart } from "./turn.ts";
 
 /** The image types that the service takes (PROTOCOL §2.1). */
-export const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"] as const;
+const TYPES: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"];
 
 /** An image as its bytes. */
 export interface LiveImage {
-  /** One of {@link IMAGE_TYPES}. */
+  /** One of those that the service takes, in lower case. */
   mimeType: string;
   data: Uint8Array;
 }
@@ -23,12 +23,12 @@ export interface ImageFailure {
 const QUOTED = 60;
 
 /**
- * An image's bytes, or why it has none: its type is not in {@link IMAGE_TYPES} (upper case is allowed), it is over
+ * An image's bytes, or why it has none: the service does not take its type (upper case is allowed), it is over
  * `LIMITS.blob` bytes, which is checked before anything is allocated, or its data is empty or no canonical base64.
  */
 export function decodeImage(part: ImagePart): { ok: true; image: LiveImage } | ImageFailure {
   const mimeType = part.mimeType.toLowerCase();
-  if (!IMAGE_TYPES.some((type) => type === mimeType)) return failure("unsupported", `the type ${JSON.stringify(mimeType.slice(0, QUOTED))} is not supported`);
+  if (!TYPES.includes(mimeType)) return failure("unsupported", `the type ${JSON.stringify(mimeType.slice(0, QUOTED))} is not supported`);
   if (base64Size(part.data) > LIMITS.blob) return failure("oversize", `it is larger than ${LIMITS.blob} bytes`);
   const data = decodeBase64(part.data);
   if (data === undefined || data.length === 0) return failure("corrupt", "its base64 data is corrupt");

@@ -83,7 +83,7 @@ function inFolder(path: string | undefined, command: string): string {
  * A glob as globs of names alone, its braces written out; undefined where it says more than that. A glob without a slash
  * means a name at any depth, and a leading `**` with a slash says the same.
  */
-export function nameGlobs(glob: string): string[] | undefined {
+function nameGlobs(glob: string): string[] | undefined {
   const name = glob.replace(/^(\*\*\/)+/, "");
   if (name === "**") return ["*"];
   if (name.includes("/") || name.includes("**") || name.startsWith("!")) return undefined;

@@ -4,7 +4,6 @@
  */
 import type { ExecRow, NativeIntent } from "../../agent/exec-row.ts";
 import { LIMITS } from "../../agent/limits.ts";
-import { wellFormedJson } from "../surrogates.ts";
 import type { Tool } from "../turn.ts";
 import { callText, template } from "./call-text.ts";
 import { readOperation } from "./operation.ts";
@@ -47,23 +46,11 @@ export function redirect(row: ExecRow | undefined, args: object, tools: readonly
   const found = row !== undefined && intent === undefined ? alike(row.name.replace(SUFFIX, ""), tools) : fit(all, intent ?? "shell");
   const operation = row && readOperation(row, args);
   const call = operation && callFor(operation, all);
-  if (call !== undefined) return advice(NATIVE, purpose, call.tool, call.arguments, found, misses);
+  if (call !== undefined) return advice(purpose, call.tool, call.arguments, found, misses);
   const [best] = found;
-  if (best === undefined) return unknown(NATIVE, tools, misses);
+  if (best === undefined) return unknown(tools, misses);
   const slots: readonly Slot[] = intent === undefined ? [] : VOCABULARY[intent].properties;
-  return advice(NATIVE, purpose, best.name, template(best, operation?.values ?? scalars(args), slots), found, misses);
-}
-
-/**
- * Why a call of an unregistered tool is refused, with the tool that is most like it by the words of its name or by what
- * they stand for.
- * @param misses as in {@link redirect}
- */
-export function notFound(name: string, tools: readonly Tool[], misses: number): string {
-  const prefix = `This host has no tool called ${wellFormedJson(name.slice(0, LIMITS.toolName))}. ${NOTHING_DONE}`;
-  const found = alike(name, tools);
-  const [best] = found;
-  return best === undefined ? unknown(prefix, tools, misses) : advice(prefix, "do that", best.name, template(best, {}, []), found, misses);
+  return advice(purpose, best.name, template(best, operation?.values ?? scalars(args), slots), found, misses);
 }
 
 /** The name by which the model knows the host's best command tool; undefined where there is none. */
@@ -78,17 +65,17 @@ function alike(name: string, tools: readonly Tool[]): Tool[] {
     .map(({ tool }) => tool);
 }
 
-function advice(prefix: string, purpose: string, name: string, args: Record<string, unknown>, found: readonly Tool[], misses: number): string {
+function advice(purpose: string, name: string, args: Record<string, unknown>, found: readonly Tool[], misses: number): string {
   const call = callText(name, args);
   if (misses >= LIMITS.escalate) return `${STOP} Call the MCP tool ${call} now.`;
   const others = found.filter((tool) => tool.name !== name).slice(0, ALTERNATIVES);
   const alternatives = others.length === 0 ? "" : ` Alternatives: ${others.map(shown).join(", ")}.`;
-  return `${prefix} To ${purpose} from Pi, call the MCP tool ${call}. It is a dynamic tool of the namespace \`pi\`.${alternatives}`;
+  return `${NATIVE} To ${purpose} from Pi, call the MCP tool ${call}. It is a dynamic tool of the namespace \`pi\`.${alternatives}`;
 }
 
 /** No tool is better than another: all of them, in their order of registration. */
-function unknown(prefix: string, tools: readonly Tool[], misses: number): string {
-  const start = misses >= LIMITS.escalate ? STOP : prefix;
+function unknown(tools: readonly Tool[], misses: number): string {
+  const start = misses >= LIMITS.escalate ? STOP : NATIVE;
   if (tools.length === 0) return `${start} ${NO_TOOLS}`;
   const more = tools.length > LISTED ? ` and ${tools.length - LISTED} more` : "";
   return `${start} Call one of the MCP tools of the namespace \`pi\` instead: ${tools.slice(0, LISTED).map(shown).join(", ")}${more}.`;

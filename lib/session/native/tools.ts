@@ -38,11 +38,6 @@ export function findTool(wireName: string, tools: readonly Tool[]): Tool | undef
   return tools.find(({ name }) => name === plain);
 }
 
-/** All tools, best for the intent first; those that are equally fit, or not at all, in their order of registration. */
-export function rankTools(tools: readonly Tool[], intent: NativeIntent): Tool[] {
-  return rank(readTraits(tools), intent).map(({ tool }) => tool);
-}
-
 /** The tool that is best for the intent; undefined where none shows any sign of it. */
 export function capable(tools: readonly Tool[], intent: NativeIntent): Tool | undefined {
   return fit(readTraits(tools), intent)[0];
@@ -67,8 +62,8 @@ export function rankByName(name: string, tools: readonly Tool[]): string[] {
   return likeName(name, tools).map(({ tool }) => modelName(tool.name));
 }
 
-/** The tools by likeness to a name: `likeness` 0 is no likeness, `intents` are what the name stands for. */
-export function likeName(name: string, tools: readonly Tool[]): { tool: Tool; likeness: number; intents: NativeIntent[] }[] {
+/** The tools by likeness to a name; `likeness` 0 is none. */
+export function likeName(name: string, tools: readonly Tool[]): { tool: Tool; likeness: number }[] {
   const plain = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name;
   const asked = readTrait({ name: plain.slice(0, DESCRIPTION), description: "", inputSchema: {} });
   const intents = INTENTS.filter((intent) => score(asked, intent) > 0);
@@ -76,7 +71,7 @@ export function likeName(name: string, tools: readonly Tool[]): { tool: Tool; li
     const shared = [...traits.nameWords].filter((word) => asked.nameWords.has(word)).length;
     const able = Math.max(0, ...intents.map((intent) => score(traits, intent)));
     const all = asked.nameWords.size > 0 && shared === asked.nameWords.size ? 2 * WEIGHTS.alias : 0;
-    return { tool: traits.tool, likeness: all + shared * WEIGHTS.name + able, intents };
+    return { tool: traits.tool, likeness: all + shared * WEIGHTS.name + able };
   });
   return likes.sort((a, b) => b.likeness - a.likeness);
 }
@@ -86,16 +81,14 @@ export function readTraits(tools: readonly Tool[]): Traits[] {
   return tools.map(readTrait);
 }
 
-/** The tools that show any sign of the intent, best first. */
+/** The tools that show any sign of the intent, best first; those that are equally fit in their order of registration. */
 export function fit(all: readonly Traits[], intent: NativeIntent): Tool[] {
-  return rank(all, intent)
-    .filter((traits) => score(traits, intent) > 0)
-    .map(({ tool }) => tool);
+  return rank(all, intent).map(({ traits }) => traits.tool);
 }
 
-function rank(all: readonly Traits[], intent: NativeIntent): Traits[] {
-  const scored = all.map((traits) => ({ traits, score: score(traits, intent) }));
-  return scored.sort((a, b) => b.score - a.score).map(({ traits }) => traits);
+function rank(all: readonly Traits[], intent: NativeIntent): { traits: Traits; own: number }[] {
+  const scored = all.map((traits) => ({ traits, own: score(traits, intent) }));
+  return scored.filter(({ own }) => own > 0).sort((a, b) => b.own - a.own);
 }
 
 /**
@@ -103,11 +96,8 @@ function rank(all: readonly Traits[], intent: NativeIntent): Traits[] {
  * sign is left to that: the description of a shell tells of grep and ls, and a file search may find names or contents.
  */
 export function candidates(all: readonly Traits[], intent: NativeIntent): Tool[] {
-  const claimed = rank(all, intent).filter((traits) => {
-    const own = score(traits, intent);
-    return own > 0 && !INTENTS.some((other) => tier(score(traits, other)) > tier(own));
-  });
-  return claimed.map(({ tool }) => tool);
+  const unclaimed = rank(all, intent).filter(({ traits, own }) => !INTENTS.some((other) => tier(score(traits, other)) > tier(own)));
+  return unclaimed.map(({ traits }) => traits.tool);
 }
 
 /** The sign behind a score: 2 an alias, 1 a word of the name, 0 anything less. */
