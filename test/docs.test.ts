@@ -1,10 +1,12 @@
-/** PROTOCOL.md and lib/agent say the same. */
+/** PROTOCOL.md and lib/agent say the same, what comments cite is there, and README.md explains every code. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { document, sections, tableOf, tables } from "../fixtures/document.ts";
 import { filesBelow, readText } from "../fixtures/load.ts";
 import { tableOf as nestedTable } from "../fixtures/vectors.ts";
 import * as agent from "../lib/agent/index.ts";
+import { CONNECT_FAILURES } from "../lib/session/failures.ts";
+import { TIMERS } from "../lib/session/timers.ts";
 import type { Field, Message } from "../wire/index.ts";
 
 const test = suite("docs");
@@ -37,9 +39,9 @@ test("§4.1 UPDATES", () => {
   );
 });
 
-for (const [section, block] of [["§5", "document"], ["§5.2", "newer"]])
+for (const [section, newer] of [["§5", false], ["§5.2", true]] as const)
   test(`${section} EXEC`, () => {
-    const ours = agent.EXEC.filter((row: agent.ExecRow) => row.block === block).map((row: agent.ExecRow) => [
+    const ours = agent.EXEC.filter((row: agent.ExecRow) => (row.block === "newer") === newer).map((row: agent.ExecRow) => [
       String(row.no),
       row.name,
       row.decision,
@@ -47,19 +49,19 @@ for (const [section, block] of [["§5", "document"], ["§5.2", "newer"]])
       row.echo.join(", "),
       [...(row.native ? [row.native] : []), ...(row.translated ? ["translated"] : [])].join(", "),
     ]);
-    assert.equal(tableOf(section!).rows, ours);
+    assert.equal(tableOf(section).rows, ours);
   });
 
-for (const [section, block] of [["§7", "document"], ["§7.1", "newer"]])
+for (const [section, newer] of [["§7", false], ["§7.1", true]] as const)
   test(`${section} QUERIES`, () => {
-    const ours = agent.QUERIES.filter((row: agent.QueryRow) => row.block === block).map((row: agent.QueryRow) => [
+    const ours = agent.QUERIES.filter((row: agent.QueryRow) => (row.block === "newer") === newer).map((row: agent.QueryRow) => [
       String(row.no),
       row.name,
       row.decision,
       `${row.response}, ${row.arm}`,
       row.reason ?? "",
     ]);
-    assert.equal(tableOf(section!).rows, ours);
+    assert.equal(tableOf(section).rows, ours);
   });
 
 test("§11 LIMITS", () => {
@@ -67,7 +69,7 @@ test("§11 LIMITS", () => {
   assert.equal(tableOf("§11").rows, ours);
 });
 
-test("every table of the document is one that is checked", () => {
+test("every table of PROTOCOL.md is one that is checked", () => {
   const checked = ["§4.1", "§5", "§5.2", "§7", "§7.1", "§11"];
   assert.equal(tables.filter(({ title }) => title === undefined).map(({ section }) => section), checked);
 });
@@ -82,13 +84,64 @@ test("the cases of the tables are the arms of the messages", () => {
 });
 
 test("every section that is cited exists", () => {
-  const cited = (text: string): string[] => Array.from(text.matchAll(/(?<!DESIGN )§(\d+(?:\.\d+)?)/g), ([section]) => section);
-  for (const section of cited(document)) assert.ok(sections.has(section), `PROTOCOL.md: ${section}`);
-  for (const file of filesBelow("lib/agent"))
-    for (const section of cited(readText(file))) assert.ok(sections.has(section), `${file}: ${section}`);
+  const sources = ["wire", "lib"].flatMap(filesBelow).filter((file) => file.endsWith(".ts"));
+  const texts = [["PROTOCOL.md", document], ...sources.map((file) => [file, readText(file)])] as const;
+  for (const [file, text] of texts) for (const section of citations(text).protocol) assert.ok(sections.has(section), `${file}: PROTOCOL ${section}`);
+});
+
+test("every part and decision of the design that is cited exists", () => {
+  const sources = ["wire", "lib"].flatMap(filesBelow).filter((file) => file.endsWith(".ts"));
+  const cited = sources.flatMap((file) => citations(readText(file)).design.map((part) => ({ file, part })));
+  for (const { file, part } of cited) assert.ok(hasDesign(part), `${file}: DESIGN ${part}`);
+  // What is looked for is still what comments write.
+  assert.ok(new Set(cited.map(({ part }) => part)).size >= 20);
+  assert.not(hasDesign("D24") || hasDesign("§9"));
+});
+
+test("the decisions stand in order, each once", () => {
+  const found = Array.from(document.matchAll(/^\*\*(D\d+) /gm), ([, name]) => name);
+  assert.equal(found, Array.from({ length: 23 }, (_, index) => `D${index + 1}`));
+});
+
+test("citations are found in each of their forms", () => {
+  const { protocol, design } = citations("(§1) PROTOCOL §2.1, §3; DESIGN D1, D2. DESIGN\n * D8–D9 DESIGN §7 // RFC 9113 §7 and PROTOCOL\n    // §4.\n PROTOCOL §99 D0:");
+  assert.equal(protocol, ["§1", "§2.1", "§3", "§4", "§99"]);
+  assert.equal(design, ["D1", "D2", "D8", "D9", "§7"]);
+  assert.not(sections.has("§99"));
+});
+
+test("the codes that README.md explains are the code's, and none that a Run fails with is left out", () => {
+  const rows = readText("README.md").split("\n").filter((line) => /^\| `[a-z_]+`.* \| `(?:auth|network|remote|local|protocol-drift|aborted)` \|/.test(line));
+  const explained = rows.flatMap((row) => Array.from(row.split(" | ")[0]!.matchAll(/`([a-z_]+)`/g), ([, code]) => code!));
+  const code = ["lib/session", "lib/driver", "lib/account", "lib/pi"].flatMap(filesBelow).map(readText).join("\n");
+  for (const name of explained) assert.ok(code.includes(`"${name}"`), name);
+  const written = code.matchAll(/\bcode: "([a-z_]+)"|\b(?:remote|drift|local)\("([a-z_]+)"|\bfailed\("[a-z-]+", "([a-z_]+)"/g);
+  const codes = Array.from(written, ([, one, two, three]) => one ?? two ?? three!);
+  assert.ok(codes.length > 40);
+  for (const name of [...codes, ...Object.values(CONNECT_FAILURES).map(({ code: row }) => row), ...Object.values(TIMERS).flatMap((row) => ("code" in row ? row.code : []))])
+    assert.ok(explained.includes(name), `README.md does not explain ${name}`);
 });
 
 test.run();
+
+/** What a text cites: sections of PROTOCOL.md, named or not, and parts and decisions of its §12. Other books are left out. */
+function citations(text: string): { protocol: string[]; design: string[] } {
+  const protocol: string[] = [];
+  const design: string[] = [];
+  const part = String.raw`(?:§\d+(?:\.\d+)*|\bD\d+\b)`;
+  // A comment's line break, with what begins its next line, is a space.
+  const flat = text.replaceAll(/\n\s*(?:\*(?!\*)|\/\/)?\s*/g, " ");
+  for (const [, book, list] of flat.matchAll(new RegExp(`(?:\\b(DESIGN|PROTOCOL|RFC \\d+) )?(${part}(?:(?:, | and |–)${part})*)`, "g")))
+    for (const [name] of list!.matchAll(new RegExp(part, "g")))
+      if (book === "DESIGN") design.push(name);
+      else if ((book === undefined || book === "PROTOCOL") && name.startsWith("§")) protocol.push(name);
+  return { protocol, design };
+}
+
+/** Whether PROTOCOL.md §12 has a part (`§3` is §12.3) or a decision. */
+function hasDesign(part: string): boolean {
+  return part.startsWith("§") ? sections.has(`§12.${part.slice(1)}`) : new RegExp(`^\\*\\*${part} `, "m").test(document);
+}
 
 function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
