@@ -1,9 +1,9 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { readConfig, VARIABLES } from "../driver/config.ts";
+import { handleFolder } from "../driver/handle-folder.ts";
 import { peerText } from "../session/failures.ts";
 import { told } from "./failure.ts";
-import { handleFolder } from "./handle-folder.ts";
 import { nearest } from "./nearest.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { createProvider, memoryHandleStore, type Message, type TurnRequest } from "../index.ts";
+import { handleFolder } from "../driver/handle-folder.ts";
 import { checkOrigin, DEFAULT_ORIGIN, isLoopback } from "../driver/origin.ts";
 import type { Loopback } from "../loopback/index.ts";
 import { callDemoTool, DEMO_TOOLS } from "./demo-tools.ts";
 import { Display } from "./display.ts";
 import { UsageError } from "./failure.ts";
-import { handleFolder } from "./handle-folder.ts";
 import { printable } from "./printable.ts";
 import { Recorder, type RecordHeader } from "./record.ts";
 import { accessToken } from "./token.ts";

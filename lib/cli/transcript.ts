@@ -2,16 +2,15 @@
  * The transcripts of `run --session`: a host keeps its own, and the command is a host. They lie beside the handles,
  * readable by their owner only, and are replaced as a whole.
  */
-import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileName } from "../driver/file-name.ts";
 import type { Message } from "../session/turn.ts";
 import { fileFailure } from "./failure.ts";
 
-/** The file of a session's transcript. An id that is no plain name is named by its SHA-256. */
+/** The file of a session's transcript, named as its handle is. */
 export function transcriptFile(folder: string, sessionId: string): string {
-  const name = /^[A-Za-z0-9_-]{1,100}$/.test(sessionId) ? sessionId : createHash("sha256").update(sessionId).digest("hex");
-  return join(folder, `${name}.transcript.json`);
+  return join(folder, `${fileName(sessionId)}.transcript.json`);
 }
 
 /**

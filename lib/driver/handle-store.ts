@@ -9,7 +9,6 @@
  * that: at whatever point a process dies, the JSON there names files that are there. A load trusts none of it: it checks
  * each SHA-256, and what does not fit is no handle, so the conversation is rebuilt from the host's transcript.
  */
-import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { blobId, hex } from "../agent/blob-id.ts";
 import { LIMITS } from "../agent/limits.ts";
@@ -20,6 +19,7 @@ import type { Environment } from "./config.ts";
 import { DISK, temporaryName, type Disk } from "./disk.ts";
 import { locked } from "./file-lock.ts";
 import { handleFolder } from "./handle-folder.ts";
+import { fileName } from "./file-name.ts";
 
 /** Where handles are kept, by session id. */
 export interface HandleStore {
@@ -259,13 +259,6 @@ export class FileHandleStore implements HandleStore {
     this.#hashes.set(content, hash);
     return hash;
   }
-}
-
-/** A name that is safe in any folder, and no other session's. Others are longer and start with what no plain id has. */
-function fileName(sessionId: string): string {
-  if (/^[A-Za-z0-9_-]{1,100}$/.test(sessionId)) return sessionId;
-  // As UTF-16: in UTF-8 all lone surrogates are the same.
-  return `=${createHash("sha256").update(Buffer.from(sessionId, "utf16le")).digest("hex")}`;
 }
 
 function checkJsonSize(size: number): void {
