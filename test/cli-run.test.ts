@@ -229,7 +229,7 @@ test("--session goes on with the remote conversation in the next process", () =>
       for (const prompt of ["one", "two"]) assert.is((await cli(["run", "--origin", host.origin, "--session", "s/1", prompt], { env })).code, 0);
       assert.equal(host.received.flatMap(({ violations }) => violations), []);
       const [transcript] = readdirSync(folder).filter((name) => name.endsWith(".transcript.json"));
-      assert.match(transcript!, /^[0-9a-f]{64}\./);
+      assert.match(transcript!, /^=[0-9a-f]{64}\./);
       assert.is(statSync(join(folder, transcript!)).mode & 0o777, 0o600);
       const messages = JSON.parse(readFileSync(join(folder, transcript!), "utf8")) as { role: string }[];
       assert.equal(messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"]);
