@@ -3,7 +3,7 @@
  * or the model runs finished tools again and the service refuses the request; a host's transcript need not: turns are
  * aborted, processes killed, histories compacted or taken over from other providers.
  */
-import { LIMITS } from "../agent/limits.ts";
+import { distinct } from "./call-ids.ts";
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, UserMessage } from "./turn.ts";
 
 /** A transcript cut at its last turn. */
@@ -34,7 +34,7 @@ function startOfTail(messages: readonly Message[], end: number, role: Message["r
 }
 
 /** What the model reads as the result of a call that was never answered. */
-const NO_RESULT = "No result provided";
+export const NO_RESULT = "No result provided";
 
 /** The place of a call's result, behind the message that calls. */
 interface Slot {
@@ -103,37 +103,4 @@ function resultOf({ call, result }: Slot): ToolMessage {
 
 function renamed<Of extends object, Key extends keyof Of>(object: Of, key: Key, name: Of[Key]): Of {
   return object[key] === name ? object : { ...object, [key]: name };
-}
-
-/**
- * A tool-call id that the service takes: what is outside `[A-Za-z0-9_-]` becomes `_`, and what is beyond 64 characters
- * goes (DESIGN D17). Different ids may come out the same: see {@link idCleaner}.
- */
-export function cleanId(id: string): string {
-  return id.slice(0, LIMITS.toolCallId).replaceAll(/[^A-Za-z0-9_-]/g, "_") || "call";
-}
-
-/** A {@link cleanId} that never gives two raw ids the same clean one, and gives the same raw id the same one again. */
-export function idCleaner(): (raw: string) => string {
-  const known = new Map<string, string>();
-  const unique = distinct(LIMITS.toolCallId);
-  return (raw) => {
-    const clean = known.get(raw) ?? unique(cleanId(raw));
-    known.set(raw, clean);
-    return clean;
-  };
-}
-
-/** Gives each name once: where it is taken, with the first free number behind it, within `limit` characters. */
-function distinct(limit: number): (wanted: string) => string {
-  const taken = new Set<string>();
-  const next = new Map<string, number>();
-  return (wanted) => {
-    let name = wanted;
-    let number = next.get(wanted) ?? 2;
-    for (; taken.has(name); number++) name = `${wanted.slice(0, limit - `_${number}`.length)}_${number}`;
-    next.set(wanted, number);
-    taken.add(name);
-    return name;
-  };
 }

@@ -5,10 +5,11 @@
 import { LIMITS as WIRE } from "../../wire/index.ts";
 import { ConversationStateStructure, encodeRunRequest, LIMITS, overlayCheckpoint, SelectedContextBlob, type RawRunRequest } from "../agent/index.ts";
 import { Blobs } from "./blobs.ts";
+import { idCleaner } from "./call-ids.ts";
 import { requestContext, toolDefinitions } from "./context.ts";
 import { CursorError } from "./errors.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
-import { idCleaner, split } from "./history.ts";
+import { split } from "./history.ts";
 import { policyText } from "./native/policy.ts";
 import { checkTools } from "./native/tools.ts";
 import { historyBlobs, rulesBlob, userText } from "./prompt.ts";

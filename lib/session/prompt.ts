@@ -1,8 +1,10 @@
 /** The prompt: root-prompt blobs, each the JSON of one message, and the text of the current turn (PROTOCOL §2.1, §3.1). */
 import { LIMITS } from "../agent/limits.ts";
+import { idCleaner } from "./call-ids.ts";
 import { CursorError } from "./errors.ts";
-import { idCleaner, repaired } from "./history.ts";
+import { repaired } from "./history.ts";
 import { decodeImage, imageNote, type ImageFailure, type LiveImage } from "./images.ts";
+import { modelName } from "./native/tools.ts";
 import { wellFormedJson } from "./surrogates.ts";
 import type { AssistantMessage, Diagnostic, ImagePart, Message, TextPart, ToolMessage, UserMessage } from "./turn.ts";
 
@@ -11,8 +13,6 @@ type CleanId = (raw: string) => string;
 /** A message as the service's prompt holds it. */
 type PromptMessage = { role: "user" | "assistant" | "tool"; content: object[] };
 
-/** What the model calls the host's tools by (PROTOCOL §2.2). */
-const TOOL_PREFIX = "mcp_pi_";
 /** Bytes of a blob that are left for JSON's own characters and for the envelope that carries the blob. */
 const BLOB_SLACK = 64 * 1024;
 /** The most bytes that one UTF-16 unit takes in JSON: a control character's escape. */
@@ -153,7 +153,7 @@ function jsonOrEmpty(value: Record<string, unknown>, onDiagnostic: OnDiagnostic)
 
 /** Histories of other providers hold names that make the service refuse the whole request. */
 function toolName(name: string): string {
-  return TOOL_PREFIX + name.slice(0, LIMITS.toolName).replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return modelName(name.slice(0, LIMITS.toolName).replaceAll(/[^A-Za-z0-9_-]/g, "_"));
 }
 
 function contentOf(content: string | readonly (TextPart | ImagePart)[]): { text: string; parts: ImagePart[] } {
