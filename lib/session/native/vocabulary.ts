@@ -56,12 +56,12 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
   },
   write: {
     aliases: ["write", "write_file", "file_write", "create_file", "save_file"],
-    names: ["write", "create file", "save file", "put file"],
+    names: ["write", "put", "create file", "save file"],
     properties: [
       { value: "path", names: FILE },
       { value: "content", names: ["content", "contents", "text", "body", "data", "file_text", "file_content", "new_content"] },
     ],
-    descriptions: ["write file", "create file", "save file"],
+    descriptions: ["write file", "create file", "save file", "put file"],
   },
   edit: {
     aliases: ["edit", "edit_file", "file_edit", "str_replace", "search_replace", "multi_edit"],
