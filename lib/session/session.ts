@@ -23,7 +23,7 @@ export interface Settings {
   readonly drain: number;
   /** Whether `mcp_meta_tool_options` and the action's request context are sent (DESIGN D13). */
   readonly mcpMeta: boolean;
-  /** Whether tools are sent again on a resume although the service has them (PROTOCOL §5.1). */
+  /** Whether tools are sent again on a resume although the service has them (PROTOCOL §2.1). */
   readonly resendTools: boolean;
   /** A fresh UUID. */
   readonly uuid: () => string;
