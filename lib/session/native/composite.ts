@@ -16,11 +16,7 @@ const BRACES = 16;
 /** What `grep -E` does not know: classes such as \d, groups such as (?i), lazy and possessive counts. */
 const PERL = /\\[dDpPhHRXxuUkKQEAzZvVN]|\(\?|[*+?}][?+]/;
 
-const COMMANDS: Readonly<Record<NativeIntent, ((values: Values) => string) | undefined>> = {
-  shell: undefined,
-  read: undefined,
-  write: undefined,
-  edit: undefined,
+const COMMANDS: Readonly<Partial<Record<NativeIntent, (values: Values) => string>>> = {
   delete: ({ path = "" }) => `sz=$(wc -c < ${quote(path)}) && rm -- ${quote(path)} && printf '${SIZE_MARK}%s\\n' "$sz"`,
   grep: grepCommand,
   find: findCommand,

@@ -5,7 +5,8 @@ import type { Answer, Result } from "./outcome.ts";
 import { below } from "./paths.ts";
 import { readSearch } from "./search-result.ts";
 
-const EMPTY = "(empty directory)";
+/** What a listing says of a folder without entries. */
+export const EMPTY_FOLDER = "(empty directory)";
 
 /**
  * A folder as an LsResult (PROTOCOL §5.1): names that end in a slash are folders, whose contents stay unread. Where
@@ -17,7 +18,7 @@ export function lsResult(answer: Answer): NonNullable<Result["lsResult"]> {
   if ("error" in found) return { error: given({ path, error: capText(found.error) }) };
   const absPath = path === undefined ? answer.workspace : below(answer.workspace, path);
   const { by, entries } = found.notice;
-  const names = found.lines.filter((line) => line !== EMPTY && line !== "./" && line !== "../");
+  const names = found.lines.filter((line) => line !== EMPTY_FOLDER && line !== "./" && line !== "../");
   let room: number = LIMITS.toolResult;
   const end = names.findIndex((name) => (room -= utf8Size(name)) < 0);
   const shown = end < 0 ? names : names.slice(0, end);

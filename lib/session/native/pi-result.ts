@@ -2,12 +2,13 @@ import { LIMITS } from "../../agent/limits.ts";
 import { capText } from "./cap-text.ts";
 import { readExit } from "./exit.ts";
 import { given } from "./given.ts";
+import { EMPTY_FOLDER } from "./ls-result.ts";
 import { readNotice, truncationOf } from "./notice.ts";
 import { textOf, type Answer, type Result } from "./outcome.ts";
 import { readSearch } from "./search-result.ts";
 
 /** What a command that stands in for a search or a listing says where there is nothing. */
-const NOTHING = { grep: "No matches found", find: "No files found matching pattern", ls: "(empty directory)" } as const;
+const NOTHING = { grep: "No matches found", find: "No files found matching pattern", ls: EMPTY_FOLDER } as const;
 
 /** The result of an exec named after a host's tool: what the tool said, or its error (PROTOCOL §5.2). */
 export interface PiResult {

@@ -1,11 +1,10 @@
-import { EXEC } from "../../agent/exec.ts";
 import type { NativeIntent } from "../../agent/exec-row.ts";
 import type { Tool } from "../turn.ts";
 import { utf8Size } from "./cap-text.ts";
-import type { Values } from "./operation.ts";
 import { signature } from "./signature.ts";
 import { modelName, readTraits, type Traits } from "./tools.ts";
 import { callFor } from "./translate.ts";
+import { INTENTS, VOCABULARY } from "./vocabulary.ts";
 
 /** Bytes of the whole text: names are always told, signatures and descriptions as far as they fit. */
 const LIMIT = 4_000;
@@ -13,24 +12,15 @@ const LIMIT = 4_000;
 const SIGNATURE = 600;
 const DESCRIPTION = 100;
 
-const INTRODUCTION = `Local work is done by the tools of Pi, the program you run in. They are MCP tools of the namespace \`pi\` and are always there, also when your tool list does not show them: then they are dynamic tools. Look them up with GetDynamicTools (namespace \`pi\`) and call them with CallDynamicTool (namespace \`pi\`, the tool's name, its arguments as one JSON object). Look there before you conclude that a tool is missing. The model-facing name of a tool is \`mcp_pi_\` and its name.`;
+const INTRODUCTION = [
+  "Local work is done by the tools of Pi, the program you run in.",
+  "They are MCP tools of the namespace `pi` and are always there, also when your tool list does not show them: then they are dynamic tools.",
+  "Look them up with GetDynamicTools (namespace `pi`) and call them with CallDynamicTool (namespace `pi`, the tool's name, its arguments as one JSON object).",
+  "Look there before you conclude that a tool is missing.",
+  `The model-facing name of a tool is \`${modelName("")}\` and its name.`,
+].join(" ");
 const CONTRACTS = "Tools only Pi has, with their arguments (? may be left out). Call them by these names with exactly these arguments:";
 const NAMES = "More tools of Pi; GetDynamicTools tells their arguments:";
-
-/** What each intent is called in the map, and an example that any tool for it has to take. */
-const EXAMPLES: Readonly<Record<NativeIntent, { readonly purpose: string; readonly values: Values }>> = {
-  shell: { purpose: "run a command", values: { command: "ls" } },
-  read: { purpose: "read a file", values: { path: "a" } },
-  write: { purpose: "write a file", values: { path: "a", content: "b" } },
-  edit: { purpose: "edit a file", values: { path: "a", edits: [{ oldText: "b", newText: "c" }] } },
-  delete: { purpose: "delete a file", values: { path: "a" } },
-  grep: { purpose: "search in files", values: { pattern: "b" } },
-  find: { purpose: "find files by name", values: { pattern: "*.b" } },
-  ls: { purpose: "list a folder", values: { path: "a" } },
-};
-
-/** The intents that the document's execs stand for, and the search for names that is one of them (PROTOCOL §5.1): tools for these need no words. */
-const COVERED: ReadonlySet<NativeIntent> = new Set(["find", ...EXEC.flatMap((row) => (row.block === "document" && "translated" in row ? [row.native] : []))]);
 
 /**
  * The part of the rules that makes the host's tools known (PROTOCOL §5, §5.1): the model sees neither their descriptions
@@ -43,8 +33,8 @@ export function policyText(tools: readonly Tool[]): string {
   const all = readTraits(tools);
   const map = intentMap(all);
   const mapped = new Set([...map.values()]);
-  const covered = new Set([...map].filter(([intent]) => COVERED.has(intent)).map(([, name]) => name));
-  const lines = [...map].map(([intent, name]) => `- ${EXAMPLES[intent].purpose}: \`${modelName(name)}\``);
+  const covered = new Set([...map].filter(([intent]) => !VOCABULARY[intent].told).map(([, name]) => name));
+  const lines = [...map].map(([intent, name]) => `- ${VOCABULARY[intent].purpose}: \`${modelName(name)}\``);
   const start = [INTRODUCTION, ...(lines.length > 0 ? ["What to use for what:", ...lines] : [])].join("\n");
   const rest = tools.filter(({ name }) => !covered.has(name));
   const named = rest.filter(({ name }) => !mapped.has(name)).map(({ name }) => name);
@@ -60,8 +50,8 @@ export function policyText(tools: readonly Tool[]): string {
 /** The tool that does each kind of work, in the order of the table. */
 function intentMap(all: readonly Traits[]): Map<NativeIntent, string> {
   const map = new Map<NativeIntent, string>();
-  for (const [intent, { values }] of Object.entries(EXAMPLES) as [NativeIntent, { values: Values }][]) {
-    const call = callFor({ intent, values, skip: 0, take: Infinity }, all);
+  for (const intent of INTENTS) {
+    const call = callFor({ intent, values: VOCABULARY[intent].example, skip: 0, take: Infinity }, all);
     if (call?.unwrap === "plain") map.set(intent, call.tool);
   }
   return map;

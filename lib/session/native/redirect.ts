@@ -2,7 +2,7 @@
  * The words that turn a model from what this client refuses to what the host offers (PROTOCOL §5). A list of names does
  * not redirect a model, one call that it can copy does; and from the third miss on it is ordered, no longer advised.
  */
-import type { ExecRow, NativeIntent } from "../../agent/exec-row.ts";
+import type { ExecRow } from "../../agent/exec-row.ts";
 import { LIMITS } from "../../agent/limits.ts";
 import type { Tool } from "../turn.ts";
 import { callText, template } from "./call-text.ts";
@@ -22,17 +22,6 @@ const LISTED = 60;
 /** What a case's name holds besides its meaning. */
 const SUFFIX = /(?:_exec)?_(?:args|request)$/;
 
-const PURPOSES: Readonly<Record<NativeIntent, string>> = {
-  shell: "run that command",
-  read: "read that file",
-  write: "write that file",
-  edit: "edit that file",
-  delete: "delete that file",
-  grep: "run that search",
-  find: "find those files",
-  ls: "list that folder",
-};
-
 /**
  * Why a native exec is refused and what to call instead: the best tool for it by the name that the model knows, with
  * arguments from that tool's own schema which hold the original command or path.
@@ -42,7 +31,7 @@ const PURPOSES: Readonly<Record<NativeIntent, string>> = {
 export function redirect(row: ExecRow | undefined, args: object, tools: readonly Tool[], misses: number): string {
   const intent = row?.native;
   const all = readTraits(tools);
-  const purpose = intent === undefined ? "do that" : PURPOSES[intent];
+  const purpose = intent === undefined ? "do that" : VOCABULARY[intent].asked;
   const found = row !== undefined && intent === undefined ? alike(row.name.replace(SUFFIX, ""), tools) : fit(all, intent ?? "shell");
   const operation = row && readOperation(row, args);
   const call = operation && callFor(operation, all);

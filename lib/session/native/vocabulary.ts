@@ -16,8 +16,15 @@ export interface Slot {
   readonly tells?: true;
 }
 
-/** How a tool for one intent is called and what it takes. A phrase counts where all its words occur, in any order. */
+/** What an intent means, how a tool for it is called and what it takes. A phrase counts where all its words occur, in any order. */
 export interface Vocabulary {
+  /** What the tool is for, and what an exec for the intent asks for, in words that follow "to". */
+  readonly purpose: string;
+  readonly asked: string;
+  /** An operation that any tool for the intent has to take. */
+  readonly example: Values;
+  /** No exec of §5 stands for it, so the model has to be told the arguments of the host's tool. */
+  readonly told?: true;
   /** Whole names, best first. */
   readonly aliases: readonly string[];
   /** Words and phrases in a name. */
@@ -35,6 +42,9 @@ const LIMIT = ["limit", "head_limit", "max_results", "max_matches", "max_count",
 /** The vocabulary of each intent. */
 export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
   shell: {
+    purpose: "run a command",
+    asked: "run that command",
+    example: { command: "ls" },
     aliases: ["bash", "shell", "sh", "run_command", "execute_command", "run_shell_command", "run_terminal_cmd", "terminal", "exec", "powershell", "cmd"],
     names: ["shell", "bash", "terminal", "exec", "command", "zsh", "powershell"],
     properties: [
@@ -45,6 +55,9 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["shell", "bash", "terminal", "run command", "execute command"],
   },
   read: {
+    purpose: "read a file",
+    asked: "read that file",
+    example: { path: "a" },
     aliases: ["read", "read_file", "file_read", "view_file", "view", "cat", "open_file"],
     names: ["read", "cat", "view file", "open file", "get file", "show file"],
     properties: [
@@ -55,6 +68,9 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["read file", "file content", "view file"],
   },
   write: {
+    purpose: "write a file",
+    asked: "write that file",
+    example: { path: "a", content: "b" },
     aliases: ["write", "write_file", "file_write", "create_file", "save_file"],
     names: ["write", "put", "create file", "save file"],
     properties: [
@@ -64,6 +80,10 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["write file", "create file", "save file", "put file"],
   },
   edit: {
+    purpose: "edit a file",
+    asked: "edit that file",
+    example: { path: "a", edits: [{ oldText: "b", newText: "c" }] },
+    told: true,
     aliases: ["edit", "edit_file", "file_edit", "str_replace", "search_replace", "multi_edit"],
     names: ["edit", "replace", "patch file", "modify file"],
     properties: [
@@ -75,6 +95,9 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["edit file", "replace text", "modify file"],
   },
   delete: {
+    purpose: "delete a file",
+    asked: "delete that file",
+    example: { path: "a" },
     aliases: ["delete", "delete_file", "remove_file", "rm", "remove", "unlink"],
     names: ["delete file", "remove file", "rm", "unlink", "trash file"],
     properties: [
@@ -84,6 +107,9 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["delete file", "remove file"],
   },
   grep: {
+    purpose: "search in files",
+    asked: "run that search",
+    example: { pattern: "b" },
     aliases: ["grep", "rg", "ripgrep", "grep_search", "search_files", "code_search"],
     names: ["grep", "rg", "ripgrep", "search code", "search file", "search content", "search text"],
     properties: [
@@ -103,6 +129,9 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["grep", "ripgrep", "search content", "search regex"],
   },
   find: {
+    purpose: "find files by name",
+    asked: "find those files",
+    example: { pattern: "*.b" },
     aliases: ["find", "glob", "find_files", "file_search", "glob_search", "fd"],
     names: ["find", "glob", "find file", "list file"],
     properties: [
@@ -113,6 +142,9 @@ export const VOCABULARY: Readonly<Record<NativeIntent, Vocabulary>> = {
     descriptions: ["glob", "find file"],
   },
   ls: {
+    purpose: "list a folder",
+    asked: "list that folder",
+    example: { path: "a" },
     aliases: ["ls", "list", "list_dir", "list_directory", "list_folder", "dir"],
     names: ["ls", "list dir", "list directory", "list folder", "list file"],
     properties: [
