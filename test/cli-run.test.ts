@@ -75,6 +75,17 @@ test("tool results and failures are shown, long ones cut", () =>
     assert.equal(json.filter(({ type }) => type === "tool_result").map(({ text }) => text), ["151", "timeZone must be a string"]);
   }));
 
+test("words of the service that a host would take for a retry are told as details", () =>
+  inFolder(async (folder) => {
+    const file = scriptIn(folder, [{ end: { error: { code: "invalid_argument", message: "no network \u001b[2J, eyJhbGciOiJub25lIn0.e30." } } }]);
+    const ran = await cli(["run", `--loopback=${file}`, "hi"]);
+    assert.not.match(ran.stderr.split("\n")[0]!, "network");
+    assert.match(ran.stderr, /^details: .*no network.*\[redacted\]/m);
+    assert.not.match(ran.stderr, "\u001b[2J");
+    const [error] = objects(await cli(["run", `--loopback=${file}`, "--json", "hi"])).filter(({ type }) => type === "error");
+    assert.match(String(error!["details"]), "no network");
+  }));
+
 test("what a model says can't command the terminal", () =>
   inFolder(async (folder) => {
     const ran = await cli(["run", `--loopback=${scriptIn(folder, [{ text: "\u001b]0;x\u0007\u009b2J" }, { turnEnded: true }, { end: true }])}`, "hi"]);

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { parseArguments } from "./arguments.ts";
-import { told, UsageError } from "./failure.ts";
+import { tell, UsageError } from "./failure.ts";
 import { overview, verbHelp } from "./help.ts";
 import { nearest } from "./nearest.ts";
 import { Output, type Sink } from "./output.ts";
@@ -68,14 +68,11 @@ function fail(out: Output, error: unknown, signal: AbortSignal): number {
     out.note(`Try: cursor-wire ${error.verb === undefined ? "" : `${error.verb} `}--help`);
     return EXIT.usage;
   }
-  const { kind, code, message, nextStep } = told(error);
   if (signal.aborted) {
     if (out.json) out.object({ type: "error", kind: "aborted", code: "interrupted", message: "interrupted", nextStep: "" });
     out.note("interrupted");
     return EXIT.interrupted;
   }
-  if (out.json) out.object({ type: "error", kind, code, message, nextStep });
-  out.note(`${out.noteStyle.red("error")} ${kind} ${code}: ${printable(message)}`);
-  if (nextStep) out.note(`next step: ${printable(nextStep)}`);
+  tell(out, error);
   return EXIT.failed;
 }

@@ -1,3 +1,6 @@
+import type { Output } from "./output.ts";
+import { printable } from "./printable.ts";
+
 /**
  * A failure of the command itself: a file that can't be read, a capture that is none. It reads like a CursorError, so
  * that people see one form of error: kind, code, message, next step.
@@ -34,17 +37,28 @@ export interface Told {
   readonly code: string;
   readonly message: string;
   readonly nextStep: string;
+  /** The peer's words, where they are not fit for the message. */
+  readonly details?: string;
 }
 
 /** What is told about an error: a CursorError and a {@link Failure} say it themselves, anything else is a defect. */
 export function told(error: unknown): Told {
   if (error instanceof Error) {
-    const { kind, code, nextStep } = error as Error & { kind?: unknown; code?: unknown; nextStep?: unknown };
+    const { kind, code, nextStep, message, cause } = error as Error & { kind?: unknown; code?: unknown; nextStep?: unknown };
     if (typeof kind === "string" && typeof code === "string")
-      return { kind, code, message: error.message, nextStep: typeof nextStep === "string" ? nextStep : "" };
+      return { kind, code, message, nextStep: typeof nextStep === "string" ? nextStep : "", ...(typeof cause === "string" && { details: cause }) };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { kind: "local", code: "defect", message, nextStep: "This is a defect of cursor-wire: report it with the command that showed it." };
+}
+
+/** Tells an error to people on stderr, and to programs as an object on stdout. */
+export function tell(out: Output, error: unknown): void {
+  const said = told(error);
+  if (out.json) out.object({ type: "error", ...said });
+  out.note(`${out.noteStyle.red("error")} ${said.kind} ${said.code}: ${printable(said.message)}`);
+  if (said.details) out.note(`details: ${printable(said.details)}`);
+  if (said.nextStep) out.note(`next step: ${printable(said.nextStep)}`);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { decodeEndStream, FLAG, type Message } from "../../wire/index.ts";
 import * as agent from "../agent/index.ts";
-import { fileFailure, told, UsageError } from "./failure.ts";
+import { fileFailure, tell, UsageError } from "./failure.ts";
 import { fieldLines } from "./inspect-text.ts";
 import { flagWords, framesOf, type Found, type Frame } from "./inspect-source.ts";
 import { nearest } from "./nearest.ts";
@@ -36,9 +36,7 @@ export async function inspect(context: Context): Promise<number> {
       }
     } catch (error) {
       failed = true;
-      const { kind, code, message, nextStep } = told(fromFile(error, input.name));
-      if (out.json) out.object({ type: "error", kind, code, message, nextStep });
-      out.note(`${out.noteStyle.red("error")} ${kind} ${code}: ${printable(message)}\nnext step: ${nextStep}`);
+      tell(out, fromFile(error, input.name));
     }
     failed ||= inspection.failed;
   }

@@ -36,9 +36,9 @@ export async function probe({ arguments: args, out, env, signal }: Context): Pro
 
 /** A turn that failed is a failed check, so that the other probes go on; not where it would fail them all. */
 function failed(error: unknown): Check[] {
-  const { kind, code, message } = told(error);
+  const { kind, code, message, details } = told(error);
   if (kind === "auth" || kind === "local" || kind === "aborted") throw error;
-  return [{ what: "the turn comes to its end", ok: false, detail: `${kind} ${code}: ${message}` }];
+  return [{ what: "the turn comes to its end", ok: false, detail: `${kind} ${code}: ${message}${details ? ` (${details})` : ""}` }];
 }
 
 function choose(name: string): readonly Probe[] {

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { AgentClientMessage } from "../agent/index.ts";
 import { Display } from "./display.ts";
-import { fileFailure, told } from "./failure.ts";
+import { fileFailure, tell } from "./failure.ts";
 import { fieldLines } from "./inspect-text.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -51,13 +51,6 @@ async function replayFile(file: string, recording: Recording, checking: boolean,
   if (end.type === "failed") tell(out, end.error);
   else if (end.type !== "done") unfinished(out, end);
   return checking ? checked(file, recording, replayed, out) : end.type !== "failed";
-}
-
-function tell(out: Output, error: unknown): void {
-  const { kind, code, message, nextStep } = told(error);
-  if (out.json) out.object({ type: "error", kind, code, message, nextStep });
-  out.note(`${out.noteStyle.red("error")} ${kind} ${code}: ${printable(message)}`);
-  if (nextStep) out.note(`next step: ${printable(nextStep)}`);
 }
 
 function unfinished(out: Output, end: Exclude<Replayed["end"], { type: "done" | "failed" }>): void {
