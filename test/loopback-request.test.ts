@@ -163,7 +163,8 @@ const CONTEXT: readonly [name: string, context: object, violations: readonly str
   ["workspace and tools", {}, []],
   ["another workspace", { env: { workspacePaths: ["file:///other"] } }, ["request_context: workspace_paths differ from previous_workspace_uris (§5)"]],
   ["no workspace", { env: undefined }, ["request_context: workspace_paths differ from previous_workspace_uris (§5)"]],
-  ["other tools", { tools: [] }, ["request_context: tools differ from mcp_tools (§5)"]],
+  ["tools that came later too", { tools: [{ name: "calculator" }, { name: "clock" }, { name: "late" }] }, []],
+  ["no tools", { tools: [] }, ["request_context: a tool of mcp_tools is missing (§5)"]],
   ["file contents", { fileContents: new Map([["a", "b"]]) }, ["request_context: fileContents is set (§5)"]],
   ["git repositories", { unknown: [{ no: 11, type: 2, bytes: bytes("5a00") }] }, ["request_context: field 11 is set (§5)"]],
 ];

@@ -61,16 +61,15 @@ export function refusal(request: RunRequest): { code: ConnectCode; message: stri
   return REFUSALS.find(({ applies }) => applies(request));
 }
 
-/** What is wrong with the answer to exec 10 (§5): only workspace and tools, the same as in the run request. */
+/** What is wrong with the answer to exec 10 (§5): only the workspace of the run request and the tools, which a continuation may have added to. */
 export function contextViolations(context: Decoded<typeof RequestContext>, request: RunRequest): string[] {
   const workspace = context.env?.workspacePaths ?? [];
   const uris = request.conversationState?.previousWorkspaceUris ?? [];
-  const names = (context.tools ?? []).map(({ name }) => name);
-  const known = toolsOf(request).map(({ name }) => name);
+  const names = new Set(context.tools?.map(({ name }) => name));
   const besides = [...Object.keys(context), ...(context.unknown ?? []).map(({ no }) => `field ${no}`)];
   return [
     ...(workspace.join("\n") === uris.join("\n") ? [] : ["request_context: workspace_paths differ from previous_workspace_uris (§5)"]),
-    ...(request.mcpTools === undefined || names.join("\n") === known.join("\n") ? [] : ["request_context: tools differ from mcp_tools (§5)"]),
+    ...(toolsOf(request).every(({ name }) => names.has(name)) ? [] : ["request_context: a tool of mcp_tools is missing (§5)"]),
     ...besides.filter((name) => !["env", "tools", "mcpMetaToolOptions", "unknown"].includes(name)).map((name) => `request_context: ${name} is set (§5)`),
   ];
 }
