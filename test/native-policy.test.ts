@@ -2,10 +2,12 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { cpuTime } from "./cpu-time.ts";
+import { EXEC } from "../lib/agent/index.ts";
 import { bash, codemode, TOOL_SETS, tool, webSearch } from "../fixtures/native/tools.ts";
 import { utf8Size } from "../lib/session/native/cap-text.ts";
 import { policyText } from "../lib/session/native/policy.ts";
 import { signature } from "../lib/session/native/signature.ts";
+import { INTENTS, VOCABULARY } from "../lib/session/native/vocabulary.ts";
 import type { Tool } from "../lib/session/turn.ts";
 
 const test = suite("native-policy");
@@ -36,6 +38,13 @@ test("then what each kind of work is done with", () => {
       "- list a folder: `mcp_pi_ls`",
     ].join("\n"),
   );
+});
+
+test("the arguments are told of tools for what no exec of §5 stands for", () => {
+  const stood = new Set<string>(EXEC.flatMap((row) => (row.block === "document" && "translated" in row ? [row.native] : [])));
+  // A search for names is a grep without a pattern.
+  stood.add("find");
+  assert.equal(INTENTS.filter((intent) => VOCABULARY[intent].told), INTENTS.filter((intent) => !stood.has(intent)));
 });
 
 test("a command stands in where there is no tool for it", () => {
