@@ -28,7 +28,8 @@ class Parser {
   #depth = 0;
 
   constructor(expression: string) {
-    this.#tokens = Array.from(expression.matchAll(/\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+|[a-z]+|\*\*|\S/giu), (match) => ({ text: SAME.get(match[0]) ?? match[0].toLowerCase(), at: match.index }));
+    const words = expression.matchAll(/\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+|[a-z]+|\*\*|\S/giu);
+    this.#tokens = Array.from(words, ({ 0: word, index }) => ({ text: SAME.get(word) ?? word.toLowerCase(), at: index }));
   }
 
   sum(): number {
@@ -104,6 +105,7 @@ class Parser {
 
   #unexpected(expected: string): SyntaxError {
     const token = this.#tokens[this.#next];
-    return new SyntaxError(token === undefined ? `expected ${expected} at the end` : `expected ${expected} at character ${token.at + 1}, found ${JSON.stringify(token.text)}`);
+    const found = token === undefined ? "at the end" : `at character ${token.at + 1}, found ${JSON.stringify(token.text)}`;
+    return new SyntaxError(`expected ${expected} ${found}`);
   }
 }

@@ -63,9 +63,16 @@ function settings(env: Env): Finding[] {
 
 function token(env: Env): Finding {
   const value = env["PI_CURSOR_TOKEN"];
-  if (!value) return { subject: "token", state: "note", detail: "PI_CURSOR_TOKEN is not set", nextStep: "Only run, probe and the account's verbs need it; --loopback does not, and Pi logs in by itself." };
-  if (!/^[\x21-\x7e]+$/.test(value)) return { subject: "token", state: "fail", detail: "PI_CURSOR_TOKEN holds characters that no header may hold", nextStep: "Set it without spaces and line breaks." };
-  return { subject: "token", state: "ok", detail: `PI_CURSOR_TOKEN is set${expiry(value)}` };
+  const subject = "token";
+  if (!value) {
+    const nextStep = "Only run, probe and the account's verbs need it; --loopback does not, and Pi logs in by itself.";
+    return { subject, state: "note", detail: "PI_CURSOR_TOKEN is not set", nextStep };
+  }
+  if (!/^[\x21-\x7e]+$/.test(value)) {
+    const detail = "PI_CURSOR_TOKEN holds characters that no header may hold";
+    return { subject, state: "fail", detail, nextStep: "Set it without spaces and line breaks." };
+  }
+  return { subject, state: "ok", detail: `PI_CURSOR_TOKEN is set${expiry(value)}` };
 }
 
 /** When the token runs out, where it is a JWT that says so. */
@@ -82,15 +89,18 @@ function expiry(value: string): string {
 /** Whether handles can be kept: the folder itself, or the nearest one above that is there. */
 function folder(env: Env): Finding {
   const path = handleFolder(env);
+  const subject = "handles";
   let there = path;
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
   try {
-    if (!statSync(there).isDirectory()) return { subject: "handles", state: "fail", detail: `${there} is no folder`, nextStep: "Set CURSOR_PROVIDER_HANDLE_DIR to a folder." };
+    if (!statSync(there).isDirectory())
+      return { subject, state: "fail", detail: `${there} is no folder`, nextStep: "Set CURSOR_PROVIDER_HANDLE_DIR to a folder." };
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch {
-    return { subject: "handles", state: "note", detail: `${path} can't be written: conversations are rebuilt each turn`, nextStep: "Check its permissions, or set CURSOR_PROVIDER_HANDLE_DIR." };
+    const detail = `${path} can't be written: conversations are rebuilt each turn`;
+    return { subject, state: "note", detail, nextStep: "Check its permissions, or set CURSOR_PROVIDER_HANDLE_DIR." };
   }
-  return { subject: "handles", state: "ok", detail: there === path ? path : `${path} (made when it is needed)` };
+  return { subject, state: "ok", detail: there === path ? path : `${path} (made when it is needed)` };
 }
 
 /** Pi, the agent that the extension is for: its command on the PATH. */

@@ -37,5 +37,6 @@ async function readScript(file: string): Promise<LoopbackOptions> {
 }
 
 function invalid(file: string, why: string): Failure {
-  return new Failure("script_invalid", `${file}: ${why}`, "A script is a JSON list of steps such as [{\"text\":\"Hello\"},{\"turnEnded\":true}]; a capture is what run --record writes.");
+  const nextStep = 'A script is a JSON list of steps such as [{"text":"Hello"},{"turnEnded":true}]; a capture is what run --record writes.';
+  return new Failure("script_invalid", `${file}: ${why}`, nextStep);
 }

@@ -30,7 +30,10 @@ export function openWorkbench(): Workbench {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "cursor-wire-probe-")));
   return {
     folder,
-    tools: TOOLS.map(({ name, description, properties }) => ({ name, description, inputSchema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false } })),
+    tools: TOOLS.map(({ name, description, properties }) => {
+      const required = Object.keys(properties);
+      return { name, description, inputSchema: { type: "object", properties, required, additionalProperties: false } };
+    }),
     answer({ name, arguments: args }) {
       const tool = TOOLS.find((one) => one.name === name);
       if (tool === undefined) return { text: `There is no tool ${name}.`, isError: true };
@@ -57,7 +60,8 @@ const TOOLS: readonly Bench[] = [
     description: "Runs a shell command and returns what it prints.",
     properties: { command: { type: "string" } },
     run(folder, { command }) {
-      const { status, signal, stdout, stderr, error } = spawnSync("sh", ["-c", String(command)], { cwd: folder, timeout: TIMEOUT, maxBuffer: OUTPUT, encoding: "utf8" });
+      const options = { cwd: folder, timeout: TIMEOUT, maxBuffer: OUTPUT, encoding: "utf8" } as const;
+      const { status, signal, stdout, stderr, error } = spawnSync("sh", ["-c", String(command)], options);
       const output = `${stdout}${stderr}` || "(no output)";
       if (status === 0) return { text: output, isError: false };
       if (signal !== null || error !== undefined) return { text: `${output}\n\n${error?.message ?? `Command ended by ${signal}`}`, isError: true };

@@ -93,7 +93,8 @@ async function* unhexed(chunks: AsyncIterable<Uint8Array>, file: string): AsyncG
         high = -1;
       } else if (!BLANK.has(byte)) {
         if (length > 0) yield bytes.subarray(0, length);
-        throw new Failure("hex_invalid", `${file}: ${JSON.stringify(String.fromCharCode(byte))} at character ${offset} is no hex digit`, "Hex is digits, a to f, and blanks.");
+        const found = `${JSON.stringify(String.fromCharCode(byte))} at character ${offset}`;
+        throw new Failure("hex_invalid", `${file}: ${found} is no hex digit`, "Hex is digits, a to f, and blanks.");
       }
       offset++;
     }
@@ -120,7 +121,10 @@ async function* binary(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGe
         continue;
       }
       message.push(chunk);
-      if (length > LIMITS.envelope) throw new Failure("message_too_long", `${file}: the message is over ${LIMITS.envelope} bytes`, "Give a capture or a stream of envelopes.");
+      if (length > LIMITS.envelope) {
+        const message = `${file}: the message is over ${LIMITS.envelope} bytes`;
+        throw new Failure("message_too_long", message, "Give a capture or a stream of envelopes.");
+      }
     }
     if (length === 0) throw empty(file);
     if (message === undefined) reader.end();

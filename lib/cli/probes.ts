@@ -41,10 +41,11 @@ export const PROBES: readonly Probe[] = [
     async ask(prober) {
       const { text, events } = await prober.ask({ prompt: "Reply with the single word pong." });
       const usage = events.find((event) => event.type === "usage");
+      const end = events.map(({ type }) => type).slice(-2).join(", ");
       return [
         { what: "text arrives", ok: /pong/i.test(text), detail: text },
         { what: "output is counted", ok: usage !== undefined && usage.output > 0, detail: `${usage?.output ?? 0} tokens` },
-        { what: "the turn ends in usage and done", ok: events.at(-2)?.type === "usage" && events.at(-1)?.type === "done", detail: events.map(({ type }) => type).slice(-2).join(", ") },
+        { what: "the turn ends in usage and done", ok: end === "usage, done", detail: end },
       ];
     },
     scripts: [[{ thinking: "A single word." }, { text: "pong" }, ...END]],
@@ -52,13 +53,22 @@ export const PROBES: readonly Probe[] = [
   {
     name: "native",
     async ask(prober) {
-      const { text, calls } = await prober.ask({ prompt: `Run the shell command: echo ${MARK}\nThen tell me exactly what it printed.`, tools: [SHELL], answer: echo });
+      const prompt = `Run the shell command: echo ${MARK}\nThen tell me exactly what it printed.`;
+      const { text, calls } = await prober.ask({ prompt, tools: [SHELL], answer: echo });
+      const ran = calls.some(({ name, arguments: args }) => name === "bash" && String(args["command"]).includes(MARK));
       return [
-        { what: "a command reaches the host's tool", ok: calls.some(({ name, arguments: args }) => name === "bash" && String(args["command"]).includes(MARK)), detail: shown(calls) },
+        { what: "a command reaches the host's tool", ok: ran, detail: shown(calls) },
         { what: "its output reaches the model", ok: text.includes(MARK), detail: text },
       ];
     },
-    scripts: [[{ announce: 1 }, { exec: { case: "shellStreamArgs", args: { command: `echo ${MARK}` } } }, { textFrom: "results", template: "It printed: {shellStreamArgs}" }, ...END]],
+    scripts: [
+      [
+        { announce: 1 },
+        { exec: { case: "shellStreamArgs", args: { command: `echo ${MARK}` } } },
+        { textFrom: "results", template: "It printed: {shellStreamArgs}" },
+        ...END,
+      ],
+    ],
   },
   {
     name: "resume",
@@ -66,8 +76,10 @@ export const PROBES: readonly Probe[] = [
       const first = await prober.ask({ prompt: `Remember this word: ${MARK}. Reply with ok.`, remember: true, tools: [READ] });
       const second = await prober.ask({ prompt: "Which word did I ask you to remember?", remember: true, tools: [READ] });
       const [before, after] = [first.requests[0], second.requests.at(-1)];
+      const same = after?.conversationId !== undefined && after.conversationId === before?.conversationId;
+      const how = second.requests.length > 1 ? "it was stale and was rebuilt" : "same conversation_id";
       return [
-        { what: "the second turn goes on with the conversation", ok: after?.conversationId !== undefined && after.conversationId === before?.conversationId, detail: second.requests.length > 1 ? "it was stale and was rebuilt" : "same conversation_id" },
+        { what: "the second turn goes on with the conversation", ok: same, detail: how },
         { what: "its tools need not be sent again", ok: undefined, detail: after?.mcpTools ? "mcp_tools was sent" : "mcp_tools was left out" },
         { what: "the model remembers", ok: second.text.includes(MARK), detail: second.text },
       ];
@@ -103,10 +115,10 @@ export const PROBES: readonly Probe[] = [
         tools: [LEDGER],
         answer: () => ({ text: "appended", isError: false }),
       });
-      const call = calls.find(({ name }) => name === LEDGER.name);
+      const args = calls.find(({ name }) => name === LEDGER.name)?.arguments;
       return [
-        { what: "a tool never seen before is called", ok: call !== undefined, detail: shown(calls) },
-        { what: "its nested arguments are exact", ok: call !== undefined && isDeepStrictEqual({ ...call.arguments }, ARGUMENTS), detail: JSON.stringify(call?.arguments) },
+        { what: "a tool never seen before is called", ok: args !== undefined, detail: shown(calls) },
+        { what: "its nested arguments are exact", ok: isDeepStrictEqual({ ...args }, ARGUMENTS), detail: JSON.stringify(args) },
       ];
     },
     scripts: [[{ announce: 1 }, { mcp: { tool: "ledger_append", args: ARGUMENTS } }, { awaitResults: true }, { text: "Appended." }, ...END]],
@@ -122,7 +134,8 @@ export function nativeInProcess(bench: { folder: string; tools: readonly Tool[];
   return {
     name: "native",
     async ask(prober) {
-      const prompt = `Work in ${bench.folder}. Write the line "${MARK} one" to ${MARK}.txt, read it back, search it for ${MARK}, run the command: exit 3, delete the file, and tell me what each step showed.`;
+      const steps = `Write the line "${MARK} one" to ${MARK}.txt, read it back, search it for ${MARK}, run the command: exit 3, delete the file`;
+      const prompt = `Work in ${bench.folder}. ${steps}, and tell me what each step showed.`;
       const results: Answer[] = [];
       const answer = (call: ToolCallPart): Answer => {
         const result = bench.answer(call);
@@ -130,10 +143,11 @@ export function nativeInProcess(bench: { folder: string; tools: readonly Tool[];
         return result;
       };
       const { text, calls } = await prober.ask({ prompt, tools: bench.tools, answer, workspace: bench.folder });
+      const failed = results.filter(({ isError }) => isError);
       return [
         { what: "execs reach tools that really run", ok: calls.length > 0, detail: shown(calls) },
-        { what: "a written file is read back", ok: results.some((result) => !result.isError && result.text.includes(`${MARK} one`)), detail: results.map((result) => result.text.trim()).join(" | ") },
-        { what: "a failing command fails", ok: results.some(({ isError }) => isError), detail: results.filter(({ isError }) => isError).map((result) => result.text.trim()).join(" | ") },
+        { what: "a written file is read back", ok: results.some((result) => !result.isError && result.text.includes(`${MARK} one`)), detail: texts(results) },
+        { what: "a failing command fails", ok: failed.length > 0, detail: texts(failed) },
         { what: "the results reach the model", ok: text.includes(MARK), detail: text },
       ];
     },
@@ -163,4 +177,8 @@ function echo({ arguments: args }: ToolCallPart): Answer {
 
 function shown(calls: readonly ToolCallPart[]): string {
   return calls.length === 0 ? "no call" : calls.map(({ name, arguments: args }) => `${name} ${JSON.stringify(args)}`).join(", ");
+}
+
+function texts(results: readonly Answer[]): string {
+  return results.map(({ text }) => text.trim()).join(" | ");
 }

@@ -1,5 +1,6 @@
 /** The way back: from what a capture's client answered to what its host must have said. */
 import { AgentClientMessage } from "../agent/index.ts";
+import { SIZE_MARK } from "../session/native/composite.ts";
 import { nativeResults } from "../session/native/translate.ts";
 import type { PendingCall } from "../session/session.ts";
 import type { ToolMessage } from "../session/turn.ts";
@@ -29,7 +30,9 @@ type McpResult = NonNullable<Answer[number]["mcpResult"]>;
 function saidByMcp({ success, error, rejected, permissionDenied }: McpResult): Said {
   if (!success) return text(error?.error ?? rejected?.reason ?? permissionDenied?.error ?? "", true);
   const content = (success.content ?? []).map(({ text: item, image }): ToolMessage["content"][number] =>
-    image ? { type: "image", mimeType: image.mimeType ?? "", data: Buffer.from(image.data ?? []).toString("base64") } : { type: "text", text: item?.text ?? "" },
+    image
+      ? { type: "image", mimeType: image.mimeType ?? "", data: Buffer.from(image.data ?? []).toString("base64") }
+      : { type: "text", text: item?.text ?? "" },
   );
   return { content, isError: success.isError ?? false };
 }
@@ -47,7 +50,8 @@ function saidNatively(answer: Answer): Said {
   if (answer[0]!.shellStream) return saidByStream(answer);
   const [arms = {}] = Object.entries(answer[0]!).filter(([name]) => name.endsWith("Result")).map(([, value]) => value as NativeArms);
   const { success, failure } = arms;
-  if (success) return text(success.deletedFile === undefined ? (success.stdout ?? success.content ?? success.output ?? "") : `D0:${success.fileSize ?? 0}`, false);
+  if (success?.deletedFile !== undefined) return text(`${SIZE_MARK}${success.fileSize ?? 0}`, false);
+  if (success) return text(success.stdout ?? success.content ?? success.output ?? "", false);
   if (failure) return text(failure.aborted ? (failure.stdout ?? "") : exited(failure.stdout ?? "", failure.exitCode ?? 0), true);
   if (arms.fileNotFound) return text("ENOENT: no such file or directory", true);
   if (arms.permissionDenied) return text(arms.permissionDenied.error ?? "EACCES: permission denied", true);
@@ -76,6 +80,7 @@ function text(said: string, isError: boolean): Said {
 }
 
 function reproduces(bodies: Answer, answer: Answer): boolean {
-  const encoded = (list: Answer): Buffer[] => list.map(({ id: _id, execId: _execId, ...body }) => Buffer.from(AgentClientMessage.encode({ execClientMessage: body })));
+  const encoded = (list: Answer): Buffer[] =>
+    list.map(({ id: _id, execId: _execId, ...body }) => Buffer.from(AgentClientMessage.encode({ execClientMessage: body })));
   return Buffer.concat(encoded(bodies)).equals(Buffer.concat(encoded(answer)));
 }

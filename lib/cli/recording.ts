@@ -59,8 +59,10 @@ export async function readRecording(chunks: AsyncIterable<Uint8Array>, file: str
   }
   const first = frames.find(({ from }) => from === "client");
   const request = first && clientMessage(first)?.runRequest;
-  if (first === undefined || request === undefined)
-    throw new Failure("capture_invalid", `${file}${first ? `:${first.line}` : ""}: the first client frame is no run_request`, "A capture holds one Run from its first frame on.");
+  if (first === undefined || request === undefined) {
+    const place = first ? `${file}:${first.line}` : file;
+    throw new Failure("capture_invalid", `${place}: the first client frame is no run_request`, "A capture holds one Run from its first frame on.");
+  }
   const { blobs, answers } = repliesOf(frames);
   return { header: header!, frames, opener: payloadOf(first), request, tools: toolsOf(request, answers), blobs, answers };
 }
@@ -115,7 +117,8 @@ function questions(frame: CapturedFrame): [id: number, blobId: Uint8Array][] {
 
 /** A resume may leave the tools out of the request (PROTOCOL §5.1): then they stand in a request context. */
 function toolsOf({ mcpTools, action }: Decoded<typeof AgentRunRequest>, answers: Recording["answers"]): Tool[] {
-  const contexts = [action?.userMessageAction?.requestContext, ...[...answers.values()].flat().map(({ answer }) => answer[0]!.requestContextResult?.success?.requestContext)];
+  const answered = [...answers.values()].flat().map(({ answer }) => answer[0]!.requestContextResult?.success?.requestContext);
+  const contexts = [action?.userMessageAction?.requestContext, ...answered];
   const definitions = mcpTools?.mcpTools ?? contexts.find((context) => context?.tools)?.tools ?? [];
   return definitions.map(toolOf);
 }

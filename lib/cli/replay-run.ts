@@ -94,7 +94,8 @@ class ReplayRun {
 
   #read(chunk: Uint8Array): void {
     try {
-      for (const { flags, payload } of this.#reader.push(chunk)) this.#step((flags & FLAG.endStream) === 0 ? { type: "frame", payload } : { type: "endStream", payload });
+      for (const { flags, payload } of this.#reader.push(chunk))
+        this.#step({ type: (flags & FLAG.endStream) === 0 ? "frame" : "endStream", payload });
       if (this.#reader.failure) throw this.#reader.failure;
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
@@ -194,7 +195,7 @@ class ReplayRun {
   }
 }
 
-const FIRING: ReadonlySet<Timer> = new Set((Object.keys(TIMERS) as Timer[]).filter((timer) => TIMERS[timer].fires === "burst" || TIMERS[timer].fires === "drained"));
+const FIRING: ReadonlySet<Timer> = new Set((Object.keys(TIMERS) as Timer[]).filter((timer) => ["burst", "drained"].includes(TIMERS[timer].fires)));
 
 /** A session about to connect with the recorded request, its blobs and its conversation. */
 function sessionOf({ opener, request, tools, blobs }: Recording, prompt: Message): Session {

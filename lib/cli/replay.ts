@@ -53,10 +53,16 @@ async function replayFile(file: string, recording: Recording, checking: boolean,
   return checking ? checked(file, recording, replayed, out) : end.type !== "failed";
 }
 
-function unfinished(out: Output, end: Exclude<Replayed["end"], { type: "done" | "failed" }>): void {
-  const words = end.type === "restarted" ? "the client started over on another stream" : end.parked ? "the capture ends while the host has the calls" : "the capture ends in the middle of the turn";
+type Unfinished = Exclude<Replayed["end"], { type: "done" | "failed" }>;
+
+function unfinished(out: Output, end: Unfinished): void {
   if (out.json) out.object(end);
-  else out.line(out.style.yellow(`— ${words}`));
+  else out.line(out.style.yellow(`— ${stop(end)}`));
+}
+
+function stop(end: Unfinished): string {
+  if (end.type === "restarted") return "the client started over on another stream";
+  return end.parked ? "the capture ends while the host has the calls" : "the capture ends in the middle of the turn";
 }
 
 function checked(file: string, recording: Recording, { sent, end }: Replayed, out: Output): boolean {

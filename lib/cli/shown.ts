@@ -46,7 +46,13 @@ export interface ShownMessage {
   readonly drifts: number;
 }
 
-const TYPES = { [WIRE_TYPE.varint]: "varint", [WIRE_TYPE.fixed64]: "fixed64", [WIRE_TYPE.length]: "length", [WIRE_TYPE.startGroup]: "group", [WIRE_TYPE.fixed32]: "fixed32" } as const;
+const TYPES = {
+  [WIRE_TYPE.varint]: "varint",
+  [WIRE_TYPE.fixed64]: "fixed64",
+  [WIRE_TYPE.length]: "length",
+  [WIRE_TYPE.startGroup]: "group",
+  [WIRE_TYPE.fixed32]: "fixed32",
+} as const;
 
 /** Thrown where the extent is used up. */
 const ENOUGH = Symbol("enough");
@@ -104,11 +110,13 @@ class Showing {
     if (row?.inside) {
       const content = row.field.kind === "map" ? lens.contents(row.name) : undefined;
       const { inside } = row;
-      this.message(value, { table: inside, contents: (name) => (content && name === "value" ? content : contentOf(inside, name)) }, (shown.fields = []), depth + 1);
+      const contents: Lens["contents"] = (name) => (content && name === "value" ? content : contentOf(inside, name));
+      this.message(value, { table: inside, contents }, (shown.fields = []), depth + 1);
     } else if (type === WIRE_TYPE.startGroup) {
       this.message(value, { table: undefined, contents: () => undefined, open: met.no * 8 + type }, (shown.fields = []), depth + 1);
     } else if (type !== WIRE_TYPE.length) {
-      shown.value = plain(row ? SCALARS[row.field.kind as ScalarName].read(value) : type === WIRE_TYPE.varint ? value.uint64() : type === WIRE_TYPE.fixed64 ? value.fixed64() : value.fixed32());
+      const unknown = type === WIRE_TYPE.varint ? "uint64" : type === WIRE_TYPE.fixed64 ? "fixed64" : "fixed32";
+      shown.value = plain(SCALARS[row ? (row.field.kind as ScalarName) : unknown].read(value));
     } else if (row === undefined) this.#guess(buffer.subarray(body, end), shown, depth);
     else if (row.field.kind === "bytes") this.#bytes(buffer.subarray(body, end), lens.contents(row.name), shown, depth);
     else if (row.field.kind === "text") this.#text(lenient.decode(buffer.subarray(body, end)), shown);

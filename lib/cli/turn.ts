@@ -25,10 +25,16 @@ export async function runTurn(provider: Provider, request: TurnRequest, listener
     if (calls.length === 0) return messages;
     messages.push(...calls.map((call) => listener.onCall(call)));
   }
-  throw new CursorError({ kind: "local", code: "too_many_legs", message: `The model called tools ${LEGS} times and did not come to an end.`, nextStep: "Ask for less at once." });
+  const message = `The model called tools ${LEGS} times and did not come to an end.`;
+  throw new CursorError({ kind: "local", code: "too_many_legs", message, nextStep: "Ask for less at once." });
 }
 
-async function runLeg(provider: Provider, request: TurnRequest, listener: TurnListener, signal: AbortSignal): Promise<{ message: AssistantMessage; calls: ToolCallPart[] }> {
+async function runLeg(
+  provider: Provider,
+  request: TurnRequest,
+  listener: TurnListener,
+  signal: AbortSignal,
+): Promise<{ message: AssistantMessage; calls: ToolCallPart[] }> {
   const message: AssistantMessage = { role: "assistant", content: [] };
   for await (const event of provider.stream(request, { signal })) {
     await listener.onEvent(event);

@@ -7,7 +7,8 @@ export const VERBS: readonly Verb[] = [
     operands: "PROMPT",
     summary: "one turn, streamed",
     details: [
-      "Its only tools are pure ones: a calculator and a clock. Needs an access token in PI_CURSOR_TOKEN, or --loopback, which starts the embedded host on 127.0.0.1 and needs no account.",
+      "Its only tools are pure ones: a calculator and a clock. Needs an access token in PI_CURSOR_TOKEN, or --loopback, " +
+        "which starts the embedded host on 127.0.0.1 and needs no account.",
     ],
     options: [
       { name: "loopback", value: "FILE", optional: true, meaning: "talk to the embedded host, with the script of FILE" },
@@ -36,7 +37,8 @@ export const VERBS: readonly Verb[] = [
     operands: "[FILE…]",
     summary: "every frame by wire type, named by the tables where known, drift marked",
     details: [
-      "Reads captures (.jsonl), streams of envelopes, single messages, and the hex text of either; which of them is seen from the first bytes. Without FILE, or for -, it reads stdin.",
+      "Reads captures (.jsonl), streams of envelopes, single messages, and the hex text of either; which of them is seen from the first bytes. " +
+        "Without FILE, or for -, it reads stdin.",
       "! marks drift: a field that no table knows, or one that came with another wire type than its row.",
     ],
     options: [
@@ -44,7 +46,11 @@ export const VERBS: readonly Verb[] = [
       { name: "as", value: "NAME", meaning: "the table of bytes without a direction: client, server or a message's name" },
       { name: "full", meaning: "cut nothing: all fields, texts and bytes" },
     ],
-    examples: ["cursor-wire inspect fixtures/captures/text.jsonl", "cursor-wire inspect --hex 0a060a040a026869", "cursor-wire inspect --as ShellArgs --hex 0a026c73"],
+    examples: [
+      "cursor-wire inspect fixtures/captures/text.jsonl",
+      "cursor-wire inspect --hex 0a060a040a026869",
+      "cursor-wire inspect --as ShellArgs --hex 0a026c73",
+    ],
     count: { least: 0, most: Infinity },
     load: async () => (await import("./inspect.ts")).inspect,
   },
@@ -62,7 +68,10 @@ export const VERBS: readonly Verb[] = [
     name: "probe",
     operands: "NAME",
     summary: "a check of the protocol document: agent, native, resume, fidelity, contract or all",
-    details: ["Runs against the configured origin with the token in PI_CURSOR_TOKEN, which costs a few turns of the plan, or with --loopback against the embedded host."],
+    details: [
+      "Runs against the configured origin with the token in PI_CURSOR_TOKEN, which costs a few turns of the plan, " +
+        "or with --loopback against the embedded host.",
+    ],
     options: [
       { name: "loopback", meaning: "check against the embedded host" },
       { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },

@@ -229,7 +229,8 @@ export class FileHandleStore implements HandleStore {
       if (length > LIMITS.blob) throw new RangeError(`The handle can not be kept: a blob takes ${length} bytes.`);
       total += length;
     }
-    if (handle.checkpoint.length > LIMITS.checkpoint) throw new RangeError(`The handle can not be kept: its checkpoint takes ${handle.checkpoint.length} bytes.`);
+    if (handle.checkpoint.length > LIMITS.checkpoint)
+      throw new RangeError(`The handle can not be kept: its checkpoint takes ${handle.checkpoint.length} bytes.`);
     if (total > LIMITS.blobStore) throw new RangeError(`The handle can not be kept: its blobs take ${total} bytes.`);
     if (handle.blobs.size > LIMITS.blobs) throw new RangeError(`The handle can not be kept: it has ${handle.blobs.size} blobs.`);
     const blobs = Array.from(handle.blobs, ([id, content]) => ({ id, content: add(content) }));

@@ -1,4 +1,5 @@
-import { bytes, decodeValue, encodeFields, fields, message, nested, WIRE_TYPE, type ConnectCode, type Decoded, type Json, type WireField } from "../../wire/index.ts";
+import { bytes, decodeValue, encodeFields, fields, message, nested, WIRE_TYPE } from "../../wire/index.ts";
+import type { ConnectCode, Decoded, Json, WireField } from "../../wire/index.ts";
 import { LIMITS, SelectedContextBlob, type AgentRunRequest, type McpToolDefinition, type RequestContext } from "../agent/index.ts";
 import { isRecord, shown } from "./shape.ts";
 
@@ -21,13 +22,18 @@ export function headerViolations(headers: Readonly<Record<string, string>>): str
   return [...wrong.map(({ name }) => `header ${name} ${Object.hasOwn(headers, name) ? "has another value" : "is missing"} (§1)`), ...encoded];
 }
 
+const IMAGE_TYPE = /^image\/(png|jpeg|gif|webp|bmp)$/;
+
 /** The rules for a run request: what is wrong where one does not hold. A checkpoint is as the host made it. */
 const REQUEST: readonly { readonly wrong: string; readonly holds: (request: RunRequest, resumes: boolean) => boolean }[] = [
   { wrong: "conversation_state is missing (§3)", holds: (r) => r.conversationState !== undefined },
   { wrong: "conversation_state.mode is not 1 (§3)", holds: (r, resumes) => resumes || r.conversationState?.mode === 1 },
   { wrong: 'conversation_state.client_name is not "pi" (§3)', holds: (r) => r.conversationState?.clientName === "pi" },
-  { wrong: "previous_workspace_uris is not one file URL (§3)", holds: (r) => r.conversationState?.previousWorkspaceUris?.length === 1 && r.conversationState.previousWorkspaceUris[0]!.startsWith("file://") },
-  { wrong: "a root prompt blob id is not 32 bytes (§3)", holds: (r) => r.conversationState?.rootPromptMessagesJson?.every((id) => id.length === 32) ?? true },
+  { wrong: "previous_workspace_uris is not one file URL (§3)", holds: (r) => urisOf(r).length === 1 && urisOf(r)[0]!.startsWith("file://") },
+  {
+    wrong: "a root prompt blob id is not 32 bytes (§3)",
+    holds: (r) => r.conversationState?.rootPromptMessagesJson?.every((id) => id.length === 32) ?? true,
+  },
   { wrong: "custom_system_prompt is set (§2.1)", holds: (r) => r.customSystemPrompt === undefined },
   { wrong: "model_details is set beside requested_model (§2.1)", holds: (r) => !r.unknown?.some(({ no }) => no === 3) },
   { wrong: "requested_model has no slug (§2.1)", holds: (r) => !!r.requestedModel?.modelId },
@@ -35,11 +41,23 @@ const REQUEST: readonly { readonly wrong: string; readonly holds: (request: RunR
   { wrong: "conversation_id is missing (§2.1)", holds: (r) => !!r.conversationId },
   { wrong: "action is not a user_message_action (§2.1)", holds: (r) => r.action?.userMessageAction?.userMessage !== undefined },
   { wrong: "user_message.mode is not 1 (§2.1)", holds: (r) => userOf(r)?.mode === 1 },
-  { wrong: "user_message.message_id and correlation_id differ or are missing (§2.1)", holds: (r) => !!userOf(r)?.messageId && userOf(r)?.messageId === userOf(r)?.correlationId },
+  {
+    wrong: "user_message.message_id and correlation_id differ or are missing (§2.1)",
+    holds: (r) => !!userOf(r)?.messageId && userOf(r)?.messageId === userOf(r)?.correlationId,
+  },
   { wrong: "user_message.selected_context_blob is not 32 bytes (§2.1)", holds: (r) => userOf(r)?.selectedContextBlob?.length === 32 },
-  { wrong: "an image has another mime type than png, jpeg, gif, webp or bmp (§2.1)", holds: (r) => imagesOf(r).every(({ mimeType }) => /^image\/(png|jpeg|gif|webp|bmp)$/.test(mimeType ?? "")) },
-  { wrong: "an image is empty or over 16 MiB (§2.1)", holds: (r) => imagesOf(r).every(({ data }) => data !== undefined && data.length > 0 && data.length <= LIMITS.blob) },
-  { wrong: 'a tool has another provider_identifier than "pi" (§2.2)', holds: (r) => toolsOf(r).every(({ providerIdentifier }) => providerIdentifier === "pi") },
+  {
+    wrong: "an image has another mime type than png, jpeg, gif, webp or bmp (§2.1)",
+    holds: (r) => imagesOf(r).every(({ mimeType = "" }) => IMAGE_TYPE.test(mimeType)),
+  },
+  {
+    wrong: "an image is empty or over 16 MiB (§2.1)",
+    holds: (r) => imagesOf(r).every(({ data: { length = 0 } = {} }) => length > 0 && length <= LIMITS.blob),
+  },
+  {
+    wrong: 'a tool has another provider_identifier than "pi" (§2.2)',
+    holds: (r) => toolsOf(r).every(({ providerIdentifier }) => providerIdentifier === "pi"),
+  },
   { wrong: "a tool's name and tool_name differ (§2.2)", holds: (r) => toolsOf(r).every(({ name, toolName }) => name === toolName) },
 ];
 
@@ -53,7 +71,11 @@ const REFUSALS: readonly { readonly code: ConnectCode; readonly message: string;
   { code: "not_found", message: "Error", applies: (r) => r.requestedModel?.parameters?.some(({ id }) => id === "context") ?? false },
   { code: "resource_exhausted", message: "Error", applies: (r) => toolsOf(r).some(({ name }) => !/^[A-Za-z0-9_-]{1,64}$/.test(name ?? "")) },
   { code: "invalid_argument", message: "duplicate tool names", applies: (r) => new Set(toolsOf(r).map(({ name }) => name)).size < toolsOf(r).length },
-  { code: "invalid_argument", message: "invalid end group tag", applies: (r) => !toolsOf(r).every(({ inputSchema }) => inputSchema !== undefined && isRecord(json(inputSchema))) },
+  {
+    code: "invalid_argument",
+    message: "invalid end group tag",
+    applies: (r) => !toolsOf(r).every(({ inputSchema }) => inputSchema !== undefined && isRecord(json(inputSchema))),
+  },
 ];
 
 /** The error that ends a Run with this request at once, if any does (§2.1, §2.2). */
@@ -64,11 +86,10 @@ export function refusal(request: RunRequest): { code: ConnectCode; message: stri
 /** What is wrong with the answer to exec 10 (§5): only the workspace of the run request and the tools, which a continuation may have added to. */
 export function contextViolations(context: Decoded<typeof RequestContext>, request: RunRequest): string[] {
   const workspace = context.env?.workspacePaths ?? [];
-  const uris = request.conversationState?.previousWorkspaceUris ?? [];
   const names = new Set(context.tools?.map(({ name }) => name));
   const besides = [...Object.keys(context), ...(context.unknown ?? []).map(({ no }) => `field ${no}`)];
   return [
-    ...(workspace.join("\n") === uris.join("\n") ? [] : ["request_context: workspace_paths differ from previous_workspace_uris (§5)"]),
+    ...(workspace.join("\n") === urisOf(request).join("\n") ? [] : ["request_context: workspace_paths differ from previous_workspace_uris (§5)"]),
     ...(toolsOf(request).every(({ name }) => names.has(name)) ? [] : ["request_context: a tool of mcp_tools is missing (§5)"]),
     ...besides.filter((name) => !["env", "tools", "mcpMetaToolOptions", "unknown"].includes(name)).map((name) => `request_context: ${name} is set (§5)`),
   ];
@@ -79,7 +100,10 @@ export function contextBlobViolations(blob: Uint8Array, request: RunRequest): st
   const { rootPromptBlobIds = [], clientName } = SelectedContextBlob.decode(blob);
   const ids = request.conversationState?.rootPromptMessagesJson ?? [];
   const same = ids.length === rootPromptBlobIds.length && ids.every((id, index) => equal(id, rootPromptBlobIds[index]!));
-  return [...(same ? [] : ["selected_context_blob names other blobs than the root prompt (§2.1)"]), ...(clientName === "pi" ? [] : ['selected_context_blob does not say "pi" (§2.1)'])];
+  return [
+    ...(same ? [] : ["selected_context_blob names other blobs than the root prompt (§2.1)"]),
+    ...(clientName === "pi" ? [] : ['selected_context_blob does not say "pi" (§2.1)']),
+  ];
 }
 
 const RawState = message({ runRequest: nested(1, message({ conversationState: bytes(1) })) });
@@ -127,6 +151,10 @@ export function toolsOf(request: RunRequest): Decoded<typeof McpToolDefinition>[
 /** The images of the user's turn. */
 export function imagesOf(request: RunRequest): { mimeType?: string; data?: Uint8Array }[] {
   return userOf(request)?.selectedContext?.selectedImages ?? [];
+}
+
+function urisOf(request: RunRequest): string[] {
+  return request.conversationState?.previousWorkspaceUris ?? [];
 }
 
 function userOf(request: RunRequest): NonNullable<NonNullable<NonNullable<RunRequest["action"]>["userMessageAction"]>["userMessage"]> | undefined {

@@ -21,7 +21,10 @@ export function callText(name: string, args: Record<string, unknown>): string {
  */
 export function template(tool: Tool, values: object, slots: readonly Slot[]): Record<string, unknown> {
   const { properties, required } = readSchema(tool.inputSchema);
-  const spelled = Object.entries(values).map(([name, value]: [string, unknown]) => ({ names: [name, ...(slots.find((slot) => slot.value === name)?.names ?? [])].map(compact), value }));
+  const spelled = Object.entries(values).map(([name, value]: [string, unknown]) => {
+    const spellings = slots.find((slot) => slot.value === name)?.names ?? [];
+    return { names: [name, ...spellings].map(compact), value };
+  });
   if (properties.size === 0) return Object.fromEntries(spelled.map(({ names, value }) => [names[0], value]));
   const args = new Map<string, unknown>();
   for (const [name, property] of properties) {

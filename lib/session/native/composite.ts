@@ -65,7 +65,10 @@ function linesAround(flag: "A" | "B", { outputMode, context = 0, contextAfter = 
   return lines > 0 && outputMode === "content" ? `-${flag} ${lines}` : "";
 }
 
-/** The first lines matter where there is a limit, and a host that cuts keeps the last: twice as many and two leave room for separators, and show that there are more. */
+/**
+ * The first lines matter where there is a limit, and a host that cuts keeps the last: twice as many and two leave room
+ * for separators, and show that there are more.
+ */
 function preferred(rg: string, others: string | undefined, limit: number | undefined): string {
   const command = others === undefined ? rg : `if command -v rg >/dev/null 2>&1; then ${rg}; else ${others}; fi`;
   return limit === undefined ? command : `${command} | head -n ${2 * limit + 2}`;

@@ -15,7 +15,11 @@ const NOTHING = "(no output)";
 /** How hosts say an exit code, and at which end; the first group is the code, and the match is theirs, not the command's. */
 const CODES: readonly { readonly at: "start" | "end"; readonly pattern: RegExp }[] = [
   { at: "end", pattern: /(?:^|\n\n|\n)Command exited with code (-?\d{1,10})$/ },
-  { at: "end", pattern: /(?:^|\n)[ \t]*[[(]?(?:process |command |script )?(?:exited with (?:code|status)|exit(?: code| status)?)[:= ] *(-?\d{1,10})[\])]?\.?\s*$/i },
+  {
+    at: "end",
+    pattern:
+      /(?:^|\n)[ \t]*[[(]?(?:process |command |script )?(?:exited with (?:code|status)|exit(?: code| status)?)[:= ] *(-?\d{1,10})[\])]?\.?\s*$/i,
+  },
   { at: "start", pattern: /^exit(?: code| status)?[:=] *(-?\d{1,10})(?:\n|$)/i },
 ];
 

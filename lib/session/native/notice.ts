@@ -76,7 +76,11 @@ export interface Truncation {
 
 /** The numbers of a cut: the host's, or ours where the text is over `limit` bytes. */
 export function truncationOf(text: string, notice: Notice, limit: number): Truncation | undefined {
-  if (capText(text, limit) !== text) return { truncated: true, truncatedBy: "bytes", totalLines: lineCount(text), outputLines: lineCount(capText(text, limit)), outputBytes: limit, maxBytes: limit };
+  const output = capText(text, limit);
+  if (output !== text) {
+    const lines = { totalLines: lineCount(text), outputLines: lineCount(output) };
+    return { truncated: true, truncatedBy: "bytes", ...lines, outputBytes: limit, maxBytes: limit };
+  }
   if (notice.by === undefined) return undefined;
   const { by, totalLines, lastLinePartial, shown } = notice;
   return {

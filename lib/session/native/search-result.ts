@@ -102,7 +102,8 @@ function countsOf({ files, rest }: GrepText, place: (file: string) => string, wa
 }
 
 /** Lines by file. What names no file is kept under `otherwise`, as the tool said it: it is not nothing. */
-function contentOf(text: GrepText, otherwise: string, place: (file: string) => string, { skip, take, ripgrepTruncated }: Wanted): Decoded<typeof GrepContentResult> {
+function contentOf(text: GrepText, otherwise: string, place: (file: string) => string, wanted: Wanted): Decoded<typeof GrepContentResult> {
+  const { skip, take } = wanted;
   const files = text.files.size > 0 ? text.files : new Map([[otherwise, text.rest.map((line) => ({ line: 0, text: line, isContext: false }))]]);
   const matches: { file: string; matches: Decoded<typeof GrepContentMatch>[] }[] = [];
   let totalLines = 0;
@@ -119,6 +120,6 @@ function contentOf(text: GrepText, otherwise: string, place: (file: string) => s
     }
     if (shown.length > 0) matches.push({ file: text.files.size > 0 ? place(file) : file, matches: shown });
   }
-  const notes = notesOf(totalLines, { skip, take, ripgrepTruncated }, room < 0);
+  const notes = notesOf(totalLines, wanted, room < 0);
   return { matches, ...given({ totalLines, totalMatchedLines }), ...notes };
 }

@@ -37,7 +37,10 @@ function typeText(schema: unknown, depth: number, count: Count): string {
   if (depth > DEPTH || count.left < 0) return "any";
   if (isRecord(schema) && Object.hasOwn(schema, "const")) return JSON.stringify(schema["const"]) ?? "any";
   const choices = own(schema, "enum");
-  if (Array.isArray(choices)) return union([...choices.slice(0, CHOICES).map((one) => JSON.stringify(one) ?? "any"), ...(choices.length > CHOICES ? ["…"] : [])]);
+  if (Array.isArray(choices)) {
+    const shown = choices.slice(0, CHOICES).map((one) => JSON.stringify(one) ?? "any");
+    return union(choices.length > CHOICES ? [...shown, "…"] : shown);
+  }
   const alternatives = own(schema, "anyOf") ?? own(schema, "oneOf");
   if (Array.isArray(alternatives)) return union(alternatives.slice(0, CHOICES).map((one) => typeText(one, depth + 1, count)));
   const type = own(schema, "type");

@@ -57,7 +57,10 @@ export function checkTools(tools: readonly Tool[]): string | undefined {
   return undefined;
 }
 
-/** The model's names of all tools, those first that share a word or a capability with `name`: what is offered for a tool that nobody registered (PROTOCOL §5). */
+/**
+ * The model's names of all tools, those first that share a word or a capability with `name`: what is offered for a tool
+ * that nobody registered (PROTOCOL §5).
+ */
 export function rankByName(name: string, tools: readonly Tool[]): string[] {
   return likeName(name, tools).map(({ tool }) => modelName(tool.name));
 }
