@@ -10,7 +10,7 @@ import { ACCOUNT_CASES } from "./account-cases.ts";
 import type { Case } from "./case.ts";
 import { EXTENSION_CASES } from "./extension-cases.ts";
 import { FAULT_CASES } from "./fault-cases.ts";
-import { installed } from "./install.ts";
+import { installed, type Pi } from "./install.ts";
 import { Scene } from "./scene.ts";
 import { SESSION_CASES } from "./session-cases.ts";
 import { TURN_CASES } from "./turn-cases.ts";
@@ -26,21 +26,32 @@ for (const pi of lines) {
   console.log(pi.name);
   for (const one of cases.filter(({ line = pi.line }) => line === pi.line)) {
     const start = Date.now();
-    const scene = await Scene.open(pi, one.setting);
-    try {
-      await one.check(scene);
-      sum.passed++;
-      console.log(`  passed  ${one.name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
-    } catch (error) {
-      sum.failed++;
-      console.log(`  FAILED  ${one.name}\n${indented(error instanceof Error ? (error.stack ?? error.message) : String(error))}`);
-    } finally {
-      await scene.close();
-    }
+    let error = await attempt(pi, one);
+    const first = error;
+    // Whole programs on a machine that others use: what fails once is tried once more, and says so.
+    if (error !== undefined) error = await attempt(pi, one);
+    const seconds = ((Date.now() - start) / 1000).toFixed(1);
+    sum[error === undefined ? "passed" : "failed"]++;
+    if (error !== undefined) console.log(`  FAILED  ${one.name}\n${indented(error)}`);
+    else if (first !== undefined) console.log(`  passed  ${one.name}, at the second try (${seconds} s); at the first:\n${indented(first)}`);
+    else console.log(`  passed  ${one.name} (${seconds} s)`);
   }
 }
 console.log(`${sum.passed} passed, ${sum.failed} failed`);
 if (sum.failed > 0 || sum.passed === 0) process.exitCode = 1;
+
+/** Runs a case; what went wrong, if anything did. */
+async function attempt(pi: Pi, one: Case): Promise<string | undefined> {
+  const scene = await Scene.open(pi, one.setting);
+  try {
+    await one.check(scene);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    await scene.close();
+  }
+}
 
 function indented(text: string): string {
   return text.replaceAll(/^/gm, "          ");
