@@ -30,7 +30,7 @@ export const McpStateServer = message({
 });
 
 /**
- * §5, exec 36 read the document's way: asks to plan. `kickOnly` is the newer meaning's field 2, a varint. Of several
+ * §5, exec 36 read the older way: asks to plan. `kickOnly` is the newer meaning's field 2, a varint. Of several
  * identifiers in field 1 only the last is seen here: {@link asksMcpState} reads them all.
  */
 export const StartGrindPlanningArgs = message({ explanation: optional(text(1)), toolCallId: string(2), kickOnly: bool(2) });
@@ -58,7 +58,7 @@ const McpStateServerMessage = message({ execServerMessage: nested(2, McpStateExe
 
 /**
  * Which meaning exec 36 has in an AgentServerMessage (§5): true where it asks for the state of MCP servers, false where
- * it is the document's plan mode, which is known by a text in field 2 or by a field 1 that names none of our servers.
+ * it is the older plan mode, which is known by a text in field 2 or by a field 1 that names none of our servers.
  * `payload` is the bytes of one arm, as {@link arms} returns them.
  * @throws WireError where the bytes are malformed
  */

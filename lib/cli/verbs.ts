@@ -67,7 +67,7 @@ export const VERBS: readonly Verb[] = [
   {
     name: "probe",
     operands: "NAME",
-    summary: "a check of the protocol document: agent, native, resume, fidelity, contract or all",
+    summary: "a check of PROTOCOL.md: agent, native, resume, fidelity, contract or all",
     details: [
       "Runs against the configured origin with the token in PI_CURSOR_TOKEN, which costs a few turns of the plan, " +
         "or with --loopback against the embedded host.",

@@ -2,7 +2,7 @@
 import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
 import type { ExecClientMessage, McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
-import { split } from "./history.ts";
+import { NO_RESULT, split } from "./history.ts";
 import { decodeImage, imageNote } from "./images.ts";
 import { capText, utf8Size } from "./native/cap-text.ts";
 import { nativeResults } from "./native/translate.ts";
@@ -58,7 +58,7 @@ function startLeg(session: Session, request: TurnRequest): void {
 }
 
 function noResult({ callId, tool }: PendingCall): ToolMessage {
-  return { role: "tool", toolCallId: callId, toolName: tool, content: [{ type: "text", text: "No result provided" }], isError: true };
+  return { role: "tool", toolCallId: callId, toolName: tool, content: [{ type: "text", text: NO_RESULT }], isError: true };
 }
 
 function writeResult(session: Session, { id, execId, translation }: PendingCall, result: ToolMessage): void {
