@@ -3,13 +3,13 @@
  * core's events. Whatever the peer does, it ends in exactly one `closed` or `malformed`, and no error event goes unheard.
  */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
-import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
 import { encodeEnvelope, EnvelopeReader, FLAG, WireError, type Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import type { Event } from "../session/events.ts";
 import type { TransportEnd } from "../session/failures.ts";
-import { CONTENT_TYPE } from "./headers.ts";
+import { dial } from "./dial.ts";
+import { readRefusal, readTrailer, type Trailer } from "./response.ts";
 
 /** Bytes of a body that is none of ours, kept for the error's words. */
 const BODY = 2048;
@@ -36,7 +36,7 @@ export class Connection {
   readonly #reader = new EnvelopeReader();
   /** Set where the response is none of ours: its body is collected for the error. */
   #refused: { status: number; contentType: string; body: string } | undefined;
-  #trailer: { status: string; message: string } | undefined;
+  #trailer: Trailer | undefined;
   #goaway: number | undefined;
   #error: Error | undefined;
   /** Envelopes that nobody has taken yet, and how the stream ended behind them. */
@@ -56,6 +56,7 @@ export class Connection {
   /** Starts to connect. */
   constructor(origin: URL, headers: OutgoingHttpHeaders, listener: Listener) {
     this.#listener = listener;
+    // Ours from the start: a session lends its own to nobody.
     const socket = dial(origin);
     this.#socket = socket;
     const session = connect(origin, { createConnection: () => socket, settings: { initialWindowSize: LIMITS.window, enablePush: false } });
@@ -173,20 +174,13 @@ export class Connection {
 
   #onResponse(headers: IncomingHttpHeaders): void {
     this.#tell({ type: "alive" });
-    const status = Number(headers[":status"]);
-    const contentType = headers["content-type"] ?? "";
     this.#onTrailers(headers);
-    if (status === 200 && contentType.split(";")[0]!.trim().toLowerCase() === CONTENT_TYPE) return;
-    // A response of trailers only: its status says more than its content type.
-    if (status === 200 && this.#trailer !== undefined) return;
-    this.#refused = { status, contentType, body: "" };
+    const refusal = readRefusal(headers);
+    if (refusal !== undefined) this.#refused = { ...refusal, body: "" };
   }
 
   #onTrailers(headers: IncomingHttpHeaders): void {
-    const status = headers["grpc-status"];
-    if (typeof status !== "string") return;
-    const message = headers["grpc-message"];
-    this.#trailer = { status, message: typeof message === "string" ? percentDecoded(message) : "" };
+    this.#trailer = readTrailer(headers) ?? this.#trailer;
   }
 
   #onData(chunk: Uint8Array): void {
@@ -307,19 +301,5 @@ export class Connection {
       this.#stream.resume();
       this.#deliver();
     }
-  }
-}
-
-/** The socket, ours from the start: a session lends its own to nobody. */
-function dial({ protocol, hostname, port }: URL): Socket {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return protocol === "https:" ? connectTls({ host, port: 443, servername: host, ALPNProtocols: ["h2"] }) : connectTcp({ host, port: Number(port) || 80 });
-}
-
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
