@@ -97,6 +97,15 @@ for (const [intent] of BEST)
     assert.is(capable([codemode], intent), undefined);
   });
 
+for (const [what, bad, words] of [
+  ["without a description", { name: "look", inputSchema: {} }, /"look" has no description/],
+  ["without a name", { description: "", inputSchema: {} }, /empty name, or none/],
+  ["that is null", null, /empty name, or none/],
+] as const)
+  test(`a tool ${what} is refused in words`, () => {
+    assert.match(checkTools([bad as unknown as Tool])!, words);
+  });
+
 test("the name inside another word counts", () => {
   assert.is(capable([named("fffind"), named("x")], "find")?.name, "fffind");
   assert.is(capable([named("tools"), named("x")], "ls"), undefined, "short words only as a whole");

@@ -28,6 +28,7 @@ else await lead(process.argv.slice(2));
 
 async function lead(wanted: readonly string[]): Promise<void> {
   const files = (await readdir(here)).filter((name) => /\.test\.[jt]s$/.test(name) && (wanted.length === 0 || wanted.some((word) => name.includes(word)))).sort();
+  if (files.length === 0) console.error(`test run: no test file is called ${wanted.join(" or ")}`);
   const rank = (file: string): number => (SLOW.findIndex((word) => file.startsWith(word)) + 1 || SLOW.length + 1);
   const queue = files.sort((a, b) => rank(a) - rank(b)).values();
   const sum: Counts = { passed: 0, failed: 0, skipped: 0 };

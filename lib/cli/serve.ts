@@ -14,7 +14,7 @@ export async function serve({ arguments: args, out, signal }: Context): Promise<
     else {
       out.line(`listening on ${out.style.bold(host.origin)} until it is interrupted`);
       out.line(`try it: cursor-wire run --origin ${host.origin} "Hello"`);
-      out.line(`or for any program that uses cursor-wire: CURSOR_PROVIDER_AGENT_ORIGIN=${host.origin}`);
+      out.line(`or for any program that uses cursor-wire: CURSOR_PROVIDER_AGENT_ORIGIN=${host.origin} PI_CURSOR_TOKEN=any`);
     }
     const over = new Promise<undefined>((resolve) => {
       if (signal.aborted) resolve(undefined);

@@ -126,7 +126,7 @@ export function checkLeg(request: TurnRequest): void {
 export function checkRequest(request: TurnRequest): string | undefined {
   if (typeof request.model?.id !== "string" || request.model.id === "") return "The request names no model.";
   if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
-  if (!Array.isArray(request.tools)) return "The request's tools are no list.";
+  if (!Array.isArray(request.tools)) return "The request's tools are no list: give [] for none.";
   if (!request.messages.every((message) => ROLES.has(message?.role))) return "A message is neither the user's, the assistant's nor a tool's.";
   if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
   return undefined;

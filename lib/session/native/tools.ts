@@ -46,12 +46,14 @@ export function capable(tools: readonly Tool[], intent: NativeIntent): Tool | un
 /** Why the tools can not be declared, naming the first culprit: a name that the service refuses, or one that occurs twice (DESIGN D18). */
 export function checkTools(tools: readonly Tool[]): string | undefined {
   const seen = new Set<string>();
-  for (const { name } of tools) {
+  for (const tool of tools) {
+    const { name, description } = tool ?? {};
     const shown = JSON.stringify(String(name).slice(0, LIMITS.toolName));
-    if (name === "") return "A tool has an empty name.";
+    if (typeof name !== "string" || name === "") return "A tool has an empty name, or none.";
     if (name.length > LIMITS.toolName) return `The tool name ${shown}… is longer than ${LIMITS.toolName} characters.`;
     if (!NAME.test(name)) return `The tool name ${shown} holds something else than letters, digits, _ and -.`;
     if (seen.has(name)) return `The tool ${shown} is declared twice.`;
+    if (typeof description !== "string") return `The tool ${shown} has no description: give a text, which may be empty.`;
     seen.add(name);
   }
   return undefined;
