@@ -8,7 +8,8 @@ import { Connection } from "../lib/driver/connection.ts";
 import { runHeaders } from "../lib/driver/headers.ts";
 import { createProviderOn } from "../lib/driver/provider.ts";
 import { createProvider, type ErrorKind, type Provider, type ProviderOptions } from "../lib/index.ts";
-import { encodeValue } from "../wire/index.ts";
+import { AgentServerMessage } from "../lib/agent/index.ts";
+import { encodeEnvelope, encodeValue } from "../wire/index.ts";
 import { ask, listen, outcome, rawHost, until, type Host, type Outcome, type Peer } from "./raw-host.ts";
 
 const test = suite("driver-faults");
@@ -414,6 +415,64 @@ test("D10 a reply that can no longer be written ends the Run at once", async () 
     setImmediate(() => peer.socket.destroy());
   });
   failed(await turn(host), "network", "connection_lost");
+});
+
+/** Arms that come by the thousand in one message: each would be an event, or an answer. */
+for (const [what, arm] of [
+  ["texts", { interactionUpdate: { textDelta: { text: "a" } } }],
+  ["queries", { interactionQuery: { id: 1, webSearchRequestQuery: {} } }],
+  ["questions for the request context", { execServerMessage: { id: 1, requestContextArgs: {} } }],
+] as const)
+  test(`a message of 80,000 ${what} is drift at once, not a crash and not gigabytes`, async () => {
+    const bytes = AgentServerMessage.encode(arm);
+    const host = await rawHost((peer) => void peer.respond().stream.write(encodeEnvelope(0, Buffer.concat(new Array<Uint8Array>(80_000).fill(bytes)))));
+    failed(await turn(host), "protocol-drift", "unknown_message");
+  });
+
+test("a message that asks for more blobs than the store holds is drift", async () => {
+  const blobId = new Uint8Array(32).fill(3);
+  const get = AgentServerMessage.encode({ kvServerMessage: { id: 2, getBlobArgs: { blobId } } });
+  const host = await rawHost((peer) => {
+    peer.respond().send({ kvServerMessage: { id: 1, setBlobArgs: { blobId, blobData: new Uint8Array(4 * 1024 * 1024) } } });
+    peer.stream.write(encodeEnvelope(0, Buffer.concat(new Array<Uint8Array>(40).fill(get))));
+  });
+  failed(await turn(host), "protocol-drift", "unknown_message");
+});
+
+test("two hundred thousand small frames for a parked Run are delivered with the next leg", async () => {
+  const frames = 200_000;
+  const host = await rawHost((peer) => {
+    peer.respond().send({ interactionUpdate: { toolRequestsListed: { callCount: 1 } } }, { execServerMessage: { id: 1, mcpArgs: { toolName: "look", toolCallId: "t1", args: new Map() } } });
+    const frame = encodeEnvelope(0, AgentServerMessage.encode({ interactionUpdate: { textDelta: { text: "a" } } }));
+    setTimeout(() => peer.stream.write(Buffer.concat(new Array<Uint8Array>(frames).fill(frame))), 50);
+    void peer.wants((message) => message.execClientControlMessage?.streamClose !== undefined).then(() => peer.turnEnded().endStream().stream.end());
+  });
+  const used = provider(host);
+  const tools = [{ name: "look", description: "", inputSchema: {} }];
+  const request = ask("x", { sessionId: "s", tools });
+  assert.is((await outcome(used.stream(request))).error, undefined);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const messages = [...request.messages, { role: "tool" as const, toolCallId: "t1", toolName: "look", content: [{ type: "text" as const, text: "x" }] }];
+  const { text, error } = await outcome(used.stream({ ...request, messages }));
+  assert.is(error, undefined, error?.message);
+  assert.is(text.length, frames);
+  await used.close();
+  await host.close();
+});
+
+for (const [status, kind] of [[401, "auth"], [502, "network"]] as const)
+  test(`B11 HTTP ${status} counts although its body never ends`, async () => {
+    const host = await rawHost((peer) => {
+      peer.stream.respond({ ":status": status, "content-type": "application/json" });
+      peer.stream.write("{");
+    });
+    failed(await turn(host), kind);
+  });
+
+test("a token that the peer sends back is not left in part where its words are cut", async () => {
+  const host = await rawHost((peer) => void peer.respond().endStream({ code: "permission_denied", message: `${"y".repeat(490)}planted-token-0123456789` }).stream.end());
+  const { error } = await turn(host);
+  assert.not.match(error!.message, "planted");
 });
 
 test("C20 a peer that asks for the same blob over and over without reading is not answered without bound", async () => {

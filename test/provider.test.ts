@@ -465,6 +465,81 @@ test("a token that never comes does not outlive its clock, nor an abort", async 
   );
 });
 
+test("whatever a host's functions throw, reject with or give back, the leg ends once and nothing is unhandled", async () => {
+  const uncaught: unknown[] = [];
+  const spy = (error: unknown): void => void uncaught.push(error);
+  process.on("unhandledRejection", spy);
+  const wordless = Object.create(null) as object;
+  const reject = async (): Promise<never> => {
+    throw wordless;
+  };
+  await using(
+    (peer) => finish(peer.respond()),
+    async (provider, host) => {
+      done(await outcome(provider.stream(ask("hi", { sessionId: "s" }))), "stop", "done");
+      assert.is((await outcome(make(host, { accessToken: reject }).stream(ask()))).error?.code, "access_token_failed");
+      for (const load of [async () => null, async () => 5, async () => ({ conversationId: "c", checkpoint: new Uint8Array(1), blobs: new Map([["aa", "text"]]), fingerprint: "x", toolsetKey: "y" }), () => null])
+        done(await outcome(make(host, { handles: { load, save: reject, remove: reject } as unknown as ProviderOptions["handles"] & object }).stream(ask("hi", { sessionId: "s" }))), "stop", "done");
+    },
+    { onFrame: reject, onDiagnostic: reject, handles: { load: reject, save: reject, remove: reject } },
+  );
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  process.off("unhandledRejection", spy);
+  assert.equal(uncaught, []);
+});
+
+test("a request is what it was at the call", async () => {
+  await using(
+    (peer) => finish(peer.respond()),
+    async (provider) => {
+      const request = ask("hi");
+      const stream = provider.stream(request);
+      request.messages.push({ role: "assistant", content: [] });
+      done(await outcome(stream), "stop", "done");
+    },
+  );
+});
+
+test("a pending token keeps the process no longer than the provider", async () => {
+  const script = `
+    const provider = createProvider({ accessToken: () => new Promise(() => {}), handles: null, env: {} });
+    const reading = (async () => { for await (const _ of provider.stream({ model: { id: "m" }, messages: [{ role: "user", content: "hi" }], tools: [] })); })().catch((error) => console.log(error.kind));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await provider.close();
+    await reading;
+    console.log("end");`;
+  const { output, code, lingered } = await child(script);
+  assert.is(code, 0, output);
+  assert.match(output, "aborted\nend");
+  assert.ok(lingered < 1000, `${lingered} ms`);
+});
+
+/** Requests that no compiler has looked at, and what is said of them. */
+const SHAPES: readonly (readonly [name: string, request: unknown, words: RegExp])[] = [
+  ["null", null, /no object/],
+  ["a message that is null", { messages: [null] }, /Message 1 is no object/],
+  ["an unknown role", { messages: [{ role: "system", content: "x" }] }, /neither the user's/],
+  ["user content of undefined", { messages: [{ role: "user" }] }, /text or a list/],
+  ["assistant content of text", { messages: [{ role: "assistant", content: "x" }, { role: "user", content: "y" }] }, /Message 1 .*list of text, thinking and tool_call/],
+  ["a text part without text", { messages: [{ role: "user", content: [{ type: "text" }] }] }, /part 1/],
+  ["an image without a type", { messages: [{ role: "user", content: [{ type: "image", data: "AA==" }] }] }, /part 1/],
+  ["a call without an id", { messages: [{ role: "assistant", content: [{ type: "tool_call", name: "x", arguments: {} }] }, { role: "user", content: "y" }] }, /part 1/],
+  ["a result without its call's id", { messages: [{ role: "user", content: "x" }, { role: "tool", toolName: "x", content: [] }] }, /lacks its toolCallId/],
+  ["parameters of numbers", { model: { id: "m", parameters: [{ id: 1 }] } }, /parameters/],
+  ["no tools", { tools: undefined }, /give \[\] for none/],
+  ["a signal that is none", undefined, /no AbortSignal/],
+];
+for (const [name, request, words] of SHAPES)
+  test(`a request with ${name} is refused in words, in the leg`, async () => {
+    const provider = createProvider({ accessToken: "t", handles: null, env: {} });
+    const given = request === null ? null : { ...ask(), ...(request as object) };
+    const options = request === undefined ? { signal: {} as AbortSignal } : {};
+    const { error } = await outcome(provider.stream(given as unknown as TurnRequest, options));
+    assert.is(error?.kind, "local");
+    assert.is(error?.code, "invalid_request");
+    assert.match(error!.message, words);
+  });
+
 /** What is wrong before anything is opened: options or request, and the code. */
 const LOCAL: readonly (readonly [name: string, options: Partial<ProviderOptions>, request: Partial<TurnRequest>, code: string])[] = [
   ["an origin that is not on the allowlist", { origin: "https://example.com" }, {}, "origin_not_allowed"],

@@ -15,6 +15,8 @@ import { readRefusal, readTrailer, type Trailer } from "./response.ts";
 const BODY = 2048;
 /** Bytes waiting to be written above which nothing more is read: a peer that does not read gets no more answers. */
 const UNWRITTEN = 4 * 1024 * 1024;
+/** ms that the body of a response which is none of ours may take. */
+const REFUSAL = 500;
 /** ms after which a connection that does not close by itself is destroyed. */
 const LINGER = 500;
 /** ms after END_STREAM, or an end-stream, in which what comes behind it still counts: it travels with it. */
@@ -176,7 +178,10 @@ export class Connection {
     this.#tell({ type: "alive" });
     this.#onTrailers(headers);
     const refusal = readRefusal(headers);
-    if (refusal !== undefined) this.#refused = { ...refusal, body: "" };
+    if (refusal === undefined) return;
+    this.#refused = { ...refusal, body: "" };
+    // The status says enough: a body that never ends only lends its words.
+    setTimeout(() => this.#onEnd(), REFUSAL).unref();
   }
 
   #onTrailers(headers: IncomingHttpHeaders): void {
@@ -198,7 +203,7 @@ export class Connection {
       this.#finish({ type: "malformed", error: error as WireError });
       return;
     }
-    this.#inbox.push(...envelopes);
+    for (const envelope of envelopes) this.#inbox.push(envelope);
     this.#deliver();
     if (this.#reader.failure) this.#finish({ type: "malformed", error: this.#reader.failure });
   }

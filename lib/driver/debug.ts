@@ -2,6 +2,9 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { AgentClientMessage, arms } from "../agent/index.ts";
 import type { Envelope } from "../../wire/index.ts";
 
+/** ms that closing may take. */
+const PATIENCE = 500;
+
 /**
  * A file of redacted summaries, one JSON object a line: which message went which way and how large it was, never what it
  * said. A file that cannot be written costs one call of `onProblem`, never the turn.
@@ -24,9 +27,19 @@ export class DebugFile {
     this.write({ from, flags, bytes: payload.length, message: namesIn(from, payload) });
   }
 
-  /** Resolves when everything is written. */
+  /** Resolves when everything is written, or cannot be: a pipe that nobody reads never opens. */
   close(): Promise<void> {
-    return new Promise((resolve) => (this.#stream.destroyed ? resolve() : this.#stream.end(() => resolve())));
+    return new Promise((resolve) => {
+      if (this.#stream.destroyed) return resolve();
+      const limit = setTimeout(() => {
+        this.#stream.destroy();
+        resolve();
+      }, PATIENCE);
+      this.#stream.end(() => {
+        clearTimeout(limit);
+        resolve();
+      });
+    });
   }
 }
 

@@ -5,7 +5,8 @@ import { pathToFileURL } from "node:url";
 import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { aborted, CursorError, cursorError } from "../session/errors.ts";
-import { defectFailure, peerText } from "../session/failures.ts";
+import { defectFailure, thrownText } from "../session/failures.ts";
+import { checkRequest } from "../session/check-request.ts";
 import { open } from "../session/open.ts";
 import type { Diagnostic, Handle, TurnEvent, TurnRequest } from "../session/turn.ts";
 import { UsageEstimator } from "../session/usage.ts";
@@ -85,8 +86,14 @@ class CursorProvider implements Provider {
     this.#clock = clock;
   }
 
-  stream(request: TurnRequest, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<TurnEvent> {
+  stream(given: TurnRequest, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<TurnEvent> {
     const leg = new Leg();
+    const wrong = checkRequest(given) ?? (signal === undefined || typeof signal.addEventListener === "function" ? undefined : "The signal is no AbortSignal.");
+    if (wrong !== undefined) {
+      leg.fail(new CursorError({ kind: "local", code: "invalid_request", message: wrong, nextStep: "Correct the request." }));
+      return leg;
+    }
+    const request = snapshot(given);
     const key = this.#keyOf(request);
     const run = this.#runs.get(key);
     if (signal?.aborted) {
@@ -142,7 +149,7 @@ class CursorProvider implements Provider {
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
       const workspaceUri = workspaceOf(request);
       token = await unlessAborted(this.#token(config, controller.signal), controller.signal);
-      const handle = await unlessAborted(this.#load(request), controller.signal);
+      const handle = await unlessAborted(this.#load(request, controller.signal), controller.signal);
       if (controller.signal.aborted) throw aborted();
       const run = this.#run(key, request, workspaceUri, config, token, handle);
       this.#runs.set(key, run);
@@ -202,7 +209,7 @@ class CursorProvider implements Provider {
 
   async #token({ clocks }: Config, signal: AbortSignal): Promise<string> {
     const { accessToken } = this.#options;
-    const token = typeof accessToken === "function" ? await within(clocks.first, asked(accessToken, signal), "access_token_timeout") : accessToken;
+    const token = typeof accessToken === "function" ? await within(clocks.first, asked(accessToken, signal), "access_token_timeout", signal) : accessToken;
     if (typeof token !== "string" || token === "") throw new CursorError({ kind: "auth", code: "no_access_token", message: "There is no access token.", nextStep: "Log in, or set PI_CURSOR_TOKEN." });
     if (!/^[\x21-\x7e]+$/.test(token)) throw new CursorError({ kind: "auth", code: "invalid_access_token", message: "The access token holds characters that no header may hold.", nextStep: "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks." });
     return token;
@@ -212,12 +219,12 @@ class CursorProvider implements Provider {
     return (this.#handles ??= this.#options.handles === undefined ? fileHandleStore(undefined, this.#options.env, (diagnostic) => this.#diagnostic(diagnostic)) : this.#options.handles);
   }
 
-  async #load({ sessionId }: TurnRequest): Promise<Handle | undefined> {
+  async #load({ sessionId }: TurnRequest, signal: AbortSignal): Promise<Handle | undefined> {
     if (sessionId === undefined) return undefined;
     try {
-      return await within(STORE, Promise.resolve(this.#store?.load(sessionId)), "handle_timeout");
+      return readHandle(await within(STORE, Promise.resolve(this.#store?.load(sessionId)), "handle_timeout", signal));
     } catch (error) {
-      this.#diagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${peerText(String((error as Error)?.message ?? error))}` });
+      if (!signal.aborted) this.#diagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${thrownText(error)}` });
       return undefined;
     }
   }
@@ -228,42 +235,80 @@ class CursorProvider implements Provider {
       const store = this.#store;
       if (store) await within(STORE, handle ? store.save(sessionId, handle) : store.remove(sessionId), "handle_timeout");
     } catch (error) {
-      this.#diagnostic({ type: "handle_not_kept", message: `The session's handle cannot be written: ${peerText(String((error as Error)?.message ?? error))}` });
+      this.#diagnostic({ type: "handle_not_kept", message: `The session's handle cannot be written: ${thrownText(error)}` });
     }
   }
 
   #captured(from: "client" | "server", { flags, payload }: Envelope, at: number): void {
     const { onFrame } = this.#options;
     if (onFrame === undefined) return;
-    try {
-      onFrame({ at: Math.round(at), from, envelope: encodeEnvelope(flags, payload) });
-    } catch {
-      this.#diagnostic({ type: "callback_failed", message: "onFrame threw; the turn goes on." });
-    }
+    guarded(
+      () => onFrame({ at: Math.round(at), from, envelope: encodeEnvelope(flags, payload) }),
+      () => this.#diagnostic({ type: "callback_failed", message: "onFrame threw; the turn goes on." }),
+    );
   }
 
   #diagnostic(diagnostic: Diagnostic): void {
     this.#debug?.write({ diagnostic: diagnostic.type });
-    try {
-      this.#options.onDiagnostic?.(diagnostic);
-    } catch {
-      // There is nobody left to tell.
-    }
+    // Where this throws there is nobody left to tell.
+    guarded(() => this.#options.onDiagnostic?.(diagnostic), () => {});
   }
 
   /** The error without the token: a peer may have sent it back. */
   #masked(error: CursorError, token: string): CursorError {
-    const text = `${error.message}\n${error.nextStep}\n${typeof error.cause === "string" ? error.cause : ""}`;
-    if (token.length < 4 || !text.includes(token)) return error;
-    const mask = (part: string): string => part.replaceAll(token, "[redacted]");
+    const mask = (part: string): string => masked(part, token);
+    const texts = [error.message, error.nextStep, typeof error.cause === "string" ? error.cause : ""];
+    if (texts.every((text) => mask(text) === text)) return error;
     const { kind, code, message, nextStep, cause, partial } = error;
     return new CursorError({ kind, code, message: mask(message), nextStep: mask(nextStep), ...(typeof cause === "string" && { cause: mask(cause) }) }, partial);
   }
 }
 
+/** Characters of a token that are one: fewer could be any word. */
+const RECOGNISABLE = 6;
+
+/** `text` without the token, and without the part of it that a cut has left at the end. */
+function masked(text: string, token: string): string {
+  if (token.length < RECOGNISABLE) return text;
+  const whole = text.replaceAll(token, "[redacted]");
+  if (!whole.endsWith("…")) return whole;
+  for (let length = Math.min(token.length, whole.length) - 1; length >= RECOGNISABLE; length--)
+    if (whole.endsWith(`${token.slice(0, length)}…`)) return `${whole.slice(0, -length - 1)}[redacted]…`;
+  return whole;
+}
+
+/** The request as it is at the call: what the host adds to its lists afterwards belongs to the next leg. */
+function snapshot({ sessionId, ...request }: TurnRequest): TurnRequest {
+  return { ...request, messages: [...request.messages], tools: [...request.tools], ...(typeof sessionId === "string" && { sessionId }) };
+}
+
 function workspaceOf({ workspace }: TurnRequest): string {
-  if (workspace !== undefined && !isAbsolute(workspace)) throw new CursorError({ kind: "local", code: "invalid_request", message: "The workspace is no absolute path.", nextStep: "Correct the request." });
-  return pathToFileURL(workspace ?? process.cwd()).href;
+  if (workspace !== undefined && (typeof workspace !== "string" || !isAbsolute(workspace)))
+    throw new CursorError({ kind: "local", code: "invalid_request", message: "The workspace is no absolute path.", nextStep: "Correct the request." });
+  try {
+    return pathToFileURL(workspace ?? process.cwd()).href;
+  } catch (error) {
+    throw new CursorError({ kind: "local", code: "invalid_request", message: `There is no working directory: ${thrownText(error)}`, nextStep: "Give the request a workspace, or change to a folder that exists." });
+  }
+}
+
+/** What a store gave, if it is a handle. */
+function readHandle(given: unknown): Handle | undefined {
+  if (given === undefined || given === null) return undefined;
+  const { conversationId, checkpoint, blobs, fingerprint, toolsetKey } = given as Handle;
+  const texts = [conversationId, fingerprint, toolsetKey].every((text) => typeof text === "string");
+  if (!texts || !(checkpoint instanceof Uint8Array) || !(blobs instanceof Map)) throw new TypeError("it is no handle");
+  return { conversationId, checkpoint, blobs, fingerprint, toolsetKey };
+}
+
+/** Calls the host's function, which may be an async one, and tells where it throws or rejects. */
+function guarded(call: () => unknown, onThrow: () => void): void {
+  try {
+    const result = call();
+    if (result instanceof Promise) result.catch(onThrow);
+  } catch {
+    onThrow();
+  }
 }
 
 /** `promise`, or the abort, whichever comes first. */
@@ -276,9 +321,11 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 /** `promise`, or an error after `ms`: whatever an embedder hands in, the turn does not hang on it. */
-function within<T>(ms: number, promise: Promise<T>, code: string): Promise<T> {
+function within<T>(ms: number, promise: Promise<T>, code: string, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const timeout = setTimeout(() => reject(new CursorError({ kind: "local", code, message: `A callback of the host did not settle within ${ms} ms.`, nextStep: "Check the provider's accessToken and handles." })), ms);
+    // An abort settles the leg elsewhere; the timer must not keep the process alive after it.
+    signal?.addEventListener("abort", () => clearTimeout(timeout), { once: true });
     promise.then(resolve, reject).finally(() => clearTimeout(timeout));
   });
 }
@@ -288,8 +335,7 @@ async function asked(accessToken: (options: { signal?: AbortSignal }) => string 
   try {
     return await accessToken({ signal });
   } catch (error) {
-    const words = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${peerText(words)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
+    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${thrownText(error)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
   }
 }
 

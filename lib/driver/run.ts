@@ -125,7 +125,7 @@ export class Run {
 
   #perform(actions: readonly Action[]): void {
     if (actions.length === 0) return;
-    this.#queue.push(...actions);
+    for (const action of actions) this.#queue.push(action);
     if (this.#busy) return;
     this.#busy = true;
     void this.#drain();

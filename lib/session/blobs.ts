@@ -45,6 +45,7 @@ export class Blobs {
   /** Takes over the blobs of a handle. False where they do not fit. */
   restore(blobs: ReadonlyMap<string, Uint8Array>): boolean {
     for (const [key, content] of blobs) {
+      if (!(content instanceof Uint8Array)) return false;
       this.#blobs.set(key, content);
       this.#bytes += content.length;
     }

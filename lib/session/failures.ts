@@ -196,7 +196,16 @@ export function describeField({ no, type, bytes }: UnknownField): string {
 /** What was thrown where nothing should be: our fault, not the peer's. */
 export function defectFailure(error: unknown): Failure {
   const row: Row = { kind: "local", code: "defect", words: "cursor-wire failed on its own", nextStep: "Report this with a recording of the Run." };
-  return { ...failure(row, error instanceof Error ? error.message : String(error)), cause: error };
+  return { ...failure(row, thrownText(error)), cause: error };
+}
+
+/** What was thrown, in words fit for an error. Never throws, whatever it is. */
+export function thrownText(thrown: unknown): string {
+  try {
+    return peerText(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown));
+  } catch {
+    return "something that has no words";
+  }
 }
 
 /** The words by which hosts decide to send a request again, and numbers that look like a status to them. */

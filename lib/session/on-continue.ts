@@ -2,11 +2,12 @@
 import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
 import type { ExecClientMessage, McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
+import { checkRequest } from "./check-request.ts";
 import { NO_RESULT, split } from "./history.ts";
 import { decodeImage, imageNote } from "./images.ts";
 import { capText, utf8Size } from "./native/cap-text.ts";
 import { nativeResults } from "./native/translate.ts";
-import { checkLeg, checkRequest } from "./open.ts";
+import { checkLeg } from "./open.ts";
 import { say, settleBurst } from "./on-update.ts";
 import { answerExec } from "./reply.ts";
 import { arm, disarm, note, type PendingCall, type Session } from "./session.ts";

@@ -20,6 +20,12 @@ export function onFrame(session: Session, payload: Uint8Array): void {
     fail(session, driftFailure("a message", found.unknown));
     return;
   }
+  // Each may ask for an answer, and answers are large: a message of thousands would cost gigabytes before one goes out.
+  if (found.arms.length > LIMITS.arms) {
+    fail(session, driftFailure(`a message of ${found.arms.length} parts`));
+    return;
+  }
+  session.answered = 0;
   for (const field of found.unknown) onDrift(session, field);
   for (const [index, arm] of found.arms.entries()) {
     if (session.phase === "over" || session.phase === "connecting") return;

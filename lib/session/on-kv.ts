@@ -1,7 +1,7 @@
 /** Questions about blobs (PROTOCOL §6). */
 import type { Decoded } from "../../wire/index.ts";
 import type { KvServerMessage } from "../agent/index.ts";
-import { blobId, hex } from "../agent/index.ts";
+import { blobId, hex, LIMITS } from "../agent/index.ts";
 import { driftFailure } from "./failures.ts";
 import { fail, recover } from "./finish.ts";
 import { work } from "./on-update.ts";
@@ -22,6 +22,10 @@ export function onKv(session: Session, { id = 0, getBlobArgs, setBlobArgs, unkno
 /** A miss is never answered: empty data would blank a part of the conversation without a word. */
 function onGet(session: Session, id: number, blob: Uint8Array): void {
   const blobData = session.blobs.get(blob);
+  if (blobData !== undefined && (session.answered += blobData.length) > LIMITS.blobStore) {
+    fail(session, driftFailure("a message that asks for more than the blob store holds,"));
+    return;
+  }
   if (blobData !== undefined) {
     send(session, { kvClientMessage: { id, getBlobResult: { blobData } } });
     return;

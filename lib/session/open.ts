@@ -5,6 +5,7 @@
 import { LIMITS as WIRE } from "../../wire/index.ts";
 import { ConversationStateStructure, encodeRunRequest, LIMITS, overlayCheckpoint, SelectedContextBlob, type RawRunRequest } from "../agent/index.ts";
 import { Blobs } from "./blobs.ts";
+import { checkRequest } from "./check-request.ts";
 import { idCleaner } from "./call-ids.ts";
 import { requestContext, toolDefinitions } from "./context.ts";
 import { CursorError } from "./errors.ts";
@@ -22,7 +23,6 @@ export const CLIENT_NAME = "pi";
 const AGENT_MODE = 1;
 /** Sent where a turn goes on from tool results alone, because the Run that asked for them is gone. */
 const CONTINUE = "Continue from the tool results above.";
-const ROLES: ReadonlySet<unknown> = new Set<Message["role"]>(["user", "assistant", "tool"]);
 const MIB = 1024 * 1024;
 
 /** What a Run is opened with. */
@@ -72,6 +72,7 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
     spoke: false,
     heard: false,
     reconnected: false,
+    answered: 0,
     drift: new Map(),
     armed: new Set(),
     out: [],
@@ -120,16 +121,6 @@ export function checkLeg(request: TurnRequest): void {
   if (wrong !== undefined) throw local("invalid_request", wrong, "Correct the request.");
   const badTool = checkTools(request.tools);
   if (badTool !== undefined) throw local("invalid_tool", badTool, "Rename the tool or declare it once.");
-}
-
-/** What makes a request none that can be answered, in words; undefined where nothing does. */
-export function checkRequest(request: TurnRequest): string | undefined {
-  if (typeof request.model?.id !== "string" || request.model.id === "") return "The request names no model.";
-  if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
-  if (!Array.isArray(request.tools)) return "The request's tools are no list: give [] for none.";
-  if (!request.messages.every((message) => ROLES.has(message?.role))) return "A message is neither the user's, the assistant's nor a tool's.";
-  if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
-  return undefined;
 }
 
 function callIdsOf(message: Message): string[] {

@@ -100,6 +100,8 @@ export interface Session {
   /** Whether a server frame came on this connection, and whether one has been tried again (DESIGN D10). */
   heard: boolean;
   reconnected: boolean;
+  /** Bytes of blobs given in answer to the current frame. */
+  answered: number;
   /** Fields that no table names, by number and wire type, with how often they came. */
   readonly drift: Map<string, number>;
   /** The clocks that run. */

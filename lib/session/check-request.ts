@@ -1,0 +1,61 @@
+/** What makes a request none that can be answered. Hosts also come from JavaScript, where no compiler has looked. */
+import type { Message, TurnRequest } from "./turn.ts";
+
+type Loose = Readonly<Record<string, unknown>>;
+
+/** What is wrong with a request, in words; undefined where nothing is. Never throws. */
+export function checkRequest(request: TurnRequest): string | undefined {
+  if (!isObject(request)) return "The request is no object.";
+  if (typeof request.model?.id !== "string" || request.model.id === "") return "The request names no model.";
+  const parameters: unknown = request.model.parameters ?? [];
+  if (!Array.isArray(parameters) || !parameters.every((one) => isObject(one) && hasTexts(one, "id", "value"))) return "The model's parameters are no list of { id, value }.";
+  if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
+  if (!Array.isArray(request.tools)) return "The request's tools are no list: give [] for none.";
+  for (const [index, message] of request.messages.entries()) {
+    const wrong = checkMessage(message);
+    if (wrong !== undefined) return `Message ${index + 1} ${wrong}.`;
+  }
+  if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
+  return undefined;
+}
+
+function checkMessage(message: unknown): string | undefined {
+  if (!isObject(message)) return "is no object";
+  const content = message["content"];
+  switch (message["role"] as Message["role"]) {
+    case "user":
+      return typeof content === "string" ? undefined : checkParts(content, ["text", "image"], "must be a text or a list of text and image parts");
+    case "assistant":
+      return checkParts(content, ["text", "thinking", "tool_call"], "must be a list of text, thinking and tool_call parts");
+    case "tool":
+      if (!hasTexts(message, "toolCallId", "toolName")) return "lacks its toolCallId or toolName";
+      return checkParts(content, ["text", "image"], "must be a list of text and image parts");
+    default:
+      return "is neither the user's, the assistant's nor a tool's";
+  }
+}
+
+function checkParts(content: unknown, types: readonly string[], words: string): string | undefined {
+  if (!Array.isArray(content)) return `has content of another kind: it ${words}`;
+  const bad = content.findIndex((part) => !isObject(part) || !types.includes(part["type"] as string) || !isPart(part));
+  return bad < 0 ? undefined : `has a part ${bad + 1} that is incomplete or of another type: its content ${words}`;
+}
+
+function isPart(part: Loose): boolean {
+  switch (part["type"]) {
+    case "image":
+      return hasTexts(part, "mimeType", "data");
+    case "tool_call":
+      return hasTexts(part, "id", "name") && isObject(part["arguments"]);
+    default:
+      return hasTexts(part, "text");
+  }
+}
+
+function hasTexts(value: Loose, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof value[name] === "string");
+}
+
+function isObject(value: unknown): value is Loose {
+  return typeof value === "object" && value !== null;
+}
