@@ -3,7 +3,8 @@ import { getEventListeners } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createProvider, fileHandleStore, memoryHandleStore, type CursorError, type Diagnostic, type Handle, type Message, type Provider, type ProviderOptions, type Tool, type TurnEvent, type TurnRequest } from "../lib/index.ts";
@@ -513,6 +514,23 @@ test("a pending token keeps the process no longer than the provider", async () =
   assert.match(output, "aborted\nend");
   assert.ok(lingered < 1000, `${lingered} ms`);
 });
+
+for (const [what, prepare] of [
+  ["a pipe that nobody reads", (path: string) => spawnSync("mkfifo", [path])],
+  ["a folder", (path: string) => mkdirSync(path)],
+] as const)
+  test(`a debug file that is ${what} costs a diagnostic, and close resolves`, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "cursor-wire-"));
+    const debug = join(folder, "debug");
+    prepare(debug);
+    const told: string[] = [];
+    try {
+      await using((peer) => finish(peer.respond()), async (provider) => done(await outcome(provider.stream(ask())), "stop", "done"), { env: { CURSOR_PROVIDER_DEBUG: debug }, onDiagnostic: ({ type }) => void told.push(type) });
+      assert.equal(told, ["debug_file"]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 
 /** Requests that no compiler has looked at, and what is said of them. */
 const SHAPES: readonly (readonly [name: string, request: unknown, words: RegExp])[] = [

@@ -1,25 +1,27 @@
-import { createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream, statSync, type WriteStream } from "node:fs";
 import { AgentClientMessage, arms } from "../agent/index.ts";
 import type { Envelope } from "../../wire/index.ts";
-
-/** ms that closing may take. */
-const PATIENCE = 500;
 
 /**
  * A file of redacted summaries, one JSON object a line: which message went which way and how large it was, never what it
  * said. A file that cannot be written costs one call of `onProblem`, never the turn.
  */
 export class DebugFile {
-  readonly #stream: WriteStream;
+  readonly #stream: WriteStream | undefined;
 
   constructor(path: string, onProblem: (message: string) => void) {
+    // Opening a pipe that nobody reads would never end, and keep the process.
+    if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
+      onProblem("the debug file is a pipe, and is not written");
+      return;
+    }
     this.#stream = createWriteStream(path, { flags: "a", mode: 0o600 });
     this.#stream.on("error", (error) => onProblem(`the debug file cannot be written: ${(error as NodeJS.ErrnoException).code}`));
   }
 
   /** Adds a line; a summary must not hold texts or tokens. */
   write(summary: Record<string, unknown>): void {
-    if (!this.#stream.destroyed) this.#stream.write(`${JSON.stringify({ time: new Date().toISOString(), ...summary })}\n`);
+    if (this.#stream?.destroyed === false) this.#stream.write(`${JSON.stringify({ time: new Date().toISOString(), ...summary })}\n`);
   }
 
   /** Adds a line about an envelope. */
@@ -27,19 +29,10 @@ export class DebugFile {
     this.write({ from, flags, bytes: payload.length, message: namesIn(from, payload) });
   }
 
-  /** Resolves when everything is written, or cannot be: a pipe that nobody reads never opens. */
+  /** Resolves when everything is written, or cannot be. */
   close(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#stream.destroyed) return resolve();
-      const limit = setTimeout(() => {
-        this.#stream.destroy();
-        resolve();
-      }, PATIENCE);
-      this.#stream.end(() => {
-        clearTimeout(limit);
-        resolve();
-      });
-    });
+    const stream = this.#stream;
+    return new Promise((resolve) => (stream === undefined || stream.destroyed ? resolve() : stream.end(() => resolve())));
   }
 }
 
