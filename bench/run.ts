@@ -3,6 +3,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
 import { CODEC } from "./codec.ts";
+import { latency } from "./latency.ts";
 import { SESSION } from "./session.ts";
 import { measure, observed, type Measured } from "./measure.ts";
 
@@ -17,13 +18,13 @@ Measures the cases whose names contain one of the words, or all of them.
   --alone     without the baselines, for a profiler
   --rounds N  interleaved rounds to take the median of; default 15
 
-cases: ${CASES.map(({ name }) => name).join(" ")}`;
+cases: ${CASES.map(({ name }) => name).join(" ")} latency`;
 
 const OPTIONS = { json: { type: "boolean" }, alone: { type: "boolean" }, rounds: { type: "string", default: "15" }, help: { type: "boolean", short: "h" } } as const;
 
-process.exitCode = main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2));
 
-function main(args: string[]): number {
+async function main(args: string[]): Promise<number> {
   let options: ReturnType<typeof parse>;
   try {
     options = parse(args);
@@ -38,8 +39,9 @@ function main(args: string[]): number {
   }
   const rounds = Number(values.rounds);
   const chosen = CASES.filter(({ name }) => positionals.length === 0 || positionals.some((word) => name.includes(word)));
-  if (chosen.length === 0 || !Number.isSafeInteger(rounds) || rounds < 1) {
-    console.error(chosen.length === 0 ? `no case is called ${positionals.join(" or ")}\n\n${HELP}` : `--rounds takes a whole number from 1, not ${values.rounds}`);
+  const timed = positionals.length === 0 || positionals.some((word) => "latency".includes(word));
+  if ((chosen.length === 0 && !timed) || !Number.isSafeInteger(rounds) || rounds < 1) {
+    console.error(chosen.length === 0 && !timed ? `no case is called ${positionals.join(" or ")}\n\n${HELP}` : `--rounds takes a whole number from 1, not ${values.rounds}`);
     return 2;
   }
   const machine = { node: process.version, platform: `${process.platform}-${process.arch}`, cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, rounds };
@@ -47,6 +49,11 @@ function main(args: string[]): number {
   for (const item of chosen) {
     const measured = measure(item, rounds, values.alone);
     console.log(values.json ? JSON.stringify(measured) : line(measured));
+  }
+  if (timed) {
+    const measured = await latency();
+    const { deltas, median, p99 } = measured;
+    console.log(values.json ? JSON.stringify(measured) : `latency           ${median.toFixed(2)} ms from the host's frame to Pi's event, median of ${deltas}; 99 % within ${p99.toFixed(2)} ms`);
   }
   if (!values.json) console.log(`(${observed()})`);
   return 0;
