@@ -429,7 +429,7 @@ for (const [what, arm] of [
     failed(await turn(host), "protocol-drift", "unknown_message");
   });
 
-test("a message that asks for more blobs than the store holds is drift", async () => {
+test("a message that asks for more than the largest blob holds is drift", async () => {
   const blobId = new Uint8Array(32).fill(3);
   const get = AgentServerMessage.encode({ kvServerMessage: { id: 2, getBlobArgs: { blobId } } });
   const host = await rawHost((peer) => {

@@ -8,6 +8,7 @@ import { mkdirSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createProvider, fileHandleStore, memoryHandleStore, type CursorError, type Diagnostic, type Handle, type Message, type Provider, type ProviderOptions, type Tool, type TurnEvent, type TurnRequest } from "../lib/index.ts";
+import { fingerprint } from "../lib/session/fingerprint.ts";
 import { encodeValue } from "../wire/index.ts";
 import { ask, outcome, rawHost, until, type Host, type Outcome, type Peer } from "./raw-host.ts";
 
@@ -479,7 +480,7 @@ test("whatever a host's functions throw, reject with or give back, the leg ends 
     async (provider, host) => {
       done(await outcome(provider.stream(ask("hi", { sessionId: "s" }))), "stop", "done");
       assert.is((await outcome(make(host, { accessToken: reject }).stream(ask()))).error?.code, "access_token_failed");
-      for (const load of [async () => null, async () => 5, async () => ({ conversationId: "c", checkpoint: new Uint8Array(1), blobs: new Map([["aa", "text"]]), fingerprint: "x", toolsetKey: "y" }), () => null])
+      for (const load of [async () => null, async () => 5, async () => ({ conversationId: "c", checkpoint: new Uint8Array(1), blobs: new Map([["aa", "text"]]), fingerprint: fingerprint([]), toolsetKey: "y" }), () => null])
         done(await outcome(make(host, { handles: { load, save: reject, remove: reject } as unknown as ProviderOptions["handles"] & object }).stream(ask("hi", { sessionId: "s" }))), "stop", "done");
     },
     { onFrame: reject, onDiagnostic: reject, handles: { load: reject, save: reject, remove: reject } },

@@ -22,8 +22,8 @@ export function onKv(session: Session, { id = 0, getBlobArgs, setBlobArgs, unkno
 /** A miss is never answered: empty data would blank a part of the conversation without a word. */
 function onGet(session: Session, id: number, blob: Uint8Array): void {
   const blobData = session.blobs.get(blob);
-  if (blobData !== undefined && (session.answered += blobData.length) > LIMITS.blobStore) {
-    fail(session, driftFailure("a message that asks for more than the blob store holds,"));
+  if (blobData !== undefined && (session.answered += blobData.length) > LIMITS.blob) {
+    fail(session, driftFailure("a message that asks for more than one blob can hold,"));
     return;
   }
   if (blobData !== undefined) {
