@@ -133,7 +133,7 @@ test("D2 a grpc-status 13 trailer behind a clean end-stream wins", async () => {
     peer.stream.respond({ ":status": 200, "content-type": "application/connect+proto" }, { waitForTrailers: true });
     peer.stream.on("wantTrailers", () => peer.stream.sendTrailers({ "grpc-status": "13" }));
     peer.text("a").turnEnded().endStream();
-    setTimeout(() => peer.stream.end(), 20);
+    setImmediate(() => peer.stream.end());
   });
   failed(await turn(host), "remote", "internal");
 });
@@ -142,15 +142,15 @@ for (const [when, first] of [
   ["a finished turn", (peer: Peer) => peer.respond().text("a").turnEnded().endStream()],
   ["an unfinished one", (peer: Peer) => peer.respond().text("a").endStream()],
 ] as const)
-  for (const [how, wait] of [
-    ["at once", 0],
-    ["a moment later", 20],
+  for (const [how, later] of [
+    ["at once", false],
+    ["a moment later", true],
   ] as const)
     test(`D11 data behind the end-stream of ${when}, ${how}, is drift`, async () => {
       const host = await rawHost((peer) => {
         first(peer);
-        if (wait === 0) peer.text("more").stream.end();
-        else setTimeout(() => peer.text("more").stream.end(), wait);
+        if (later) setImmediate(() => peer.text("more").stream.end());
+        else peer.text("more").stream.end();
       });
       failed(await turn(host), "protocol-drift", "envelope_after_end");
     });
