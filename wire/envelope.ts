@@ -114,6 +114,8 @@ export class EnvelopeReader {
 
   /** Takes the envelopes that lie whole in the chunk. Returns where the first one starts that does not. */
   #whole(chunk: Uint8Array, at: number, envelopes: Envelope[]): number {
+    // `new Uint8Array` takes half the time of `subarray`, which looks for a species.
+    const { buffer, byteOffset } = chunk;
     while (at + HEADER_LENGTH <= chunk.length) {
       const flags = chunk[at]!;
       if (flags !== 0 || this.#ended) this.#checkFlags(flags, at);
@@ -121,7 +123,7 @@ export class EnvelopeReader {
       const start = at + HEADER_LENGTH;
       const end = start + length;
       if (end > chunk.length) break;
-      envelopes.push({ flags, payload: chunk.subarray(start, end) });
+      envelopes.push({ flags, payload: new Uint8Array(buffer, byteOffset + start, length) });
       if (flags !== 0) this.#ended = (flags & FLAG.endStream) !== 0;
       at = end;
     }

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { EnvelopeReader, FLAG, HEADER_LENGTH } from "../../wire/index.ts";
+import { FLAG, HEADER_LENGTH } from "../../wire/index.ts";
 import { AgentClientMessage } from "../agent/index.ts";
 import type { Run } from "./run.ts";
 import { isRecord, ScriptError, shown } from "./shape.ts";
@@ -36,13 +36,10 @@ function frameOf(line: string, place: string): PlayedFrame[] {
 }
 
 function fromBase64(text: string, place: string): Uint8Array {
-  let bytes: Uint8Array;
-  try {
-    bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    new EnvelopeReader({ compressed: true }).push(bytes);
-  } catch {
-    throw new ScriptError(place, "holds no envelope in base64");
-  }
+  const bytes = new Uint8Array(Buffer.from(text, "base64"));
+  const declared = bytes.length < HEADER_LENGTH ? -1 : new DataView(bytes.buffer).getUint32(1);
+  // Buffer skips what is no base64: then the length that the header declares, or that of the text, does not fit.
+  if (declared !== bytes.length - HEADER_LENGTH || text.length !== 4 * Math.ceil(bytes.length / 3)) throw new ScriptError(place, "holds no envelope in base64");
   return bytes;
 }
 
