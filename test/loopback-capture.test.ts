@@ -89,7 +89,7 @@ for (const [line, message] of [
   ["1", "line 2: must be an object, not 1"],
   ['{"at":1,"from":"nobody","envelope":""}', "line 2: needs at, from and envelope"],
   ['{"at":1,"from":"client","envelope":"*"}', "line 2: holds no envelope in base64"],
-  ['{"at":1,"from":"client","envelope":"gAAAAAA="}', "line 2: holds no envelope in base64"],
+  ['{"at":1,"from":"client","envelope":"AAAAAAE="}', "line 2: holds no envelope in base64"],
 ] as const)
   test(`${line} is no line of a capture`, async () => {
     await withFile(['{"capture":1}', line], async (capture) => assert.match(String(await rejects(startLoopback({ capture }))), message));

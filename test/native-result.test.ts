@@ -120,7 +120,10 @@ for (const [workspace, folder] of [
   });
 
 test("the size of a text is that of its UTF-8", () => {
-  for (const text of ["", "a", "é", "日", "🙂", "a\ud83d", "\ude42a", "\ud83d\ud83d\ude42", "x".repeat(99) + "é"]) assert.is(utf8Size(text), new TextEncoder().encode(text).length, JSON.stringify(text));
+  const texts = ["", "a", "é", "日", "🙂", "a\ud83d", "\ude42a", "\ud83d\ud83d\ude42"];
+  // Texts are measured in pieces of 2^14 units: none may cut a pair.
+  const long = [16_382, 16_383, 16_384, 32_766, 32_767].flatMap((length) => texts.map((text) => "x".repeat(length) + text));
+  for (const text of [...texts, ...long]) assert.is(utf8Size(text), new TextEncoder().encode(text).length, `${text.length} ${JSON.stringify(text.slice(-3))}`);
 });
 
 test("lines are counted with and without a last line break", () => {

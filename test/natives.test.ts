@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { camel, EXEC, type ExecRow } from "../lib/agent/index.ts";
-import { createProvider, type Message, type Tool, type TurnEvent } from "../lib/index.ts";
+import { createProviderOn } from "../lib/driver/provider.ts";
+import type { Message, Tool, TurnEvent } from "../lib/index.ts";
 import { startLoopback, type Received, type Script } from "../lib/loopback/index.ts";
+import { fast } from "./endure.ts";
 
 const test = suite("natives");
 
@@ -17,7 +19,7 @@ type Answer = { text: string; isError?: boolean };
 /** Plays a script against a host whose tools are answered by `answer`; gives what the service saw, and the calls. */
 async function played(script: Script, tools: Tool[], answer: (call: Call) => Answer, workspace?: string): Promise<{ received: Received; calls: Call[]; text: string }> {
   const host = await startLoopback({ script });
-  const provider = createProvider({ accessToken: "t", origin: host.origin, handles: null, env: {} });
+  const provider = createProviderOn(fast, { accessToken: "t", origin: host.origin, handles: null, env: {} });
   const messages: Message[] = [{ role: "user", content: "go" }];
   const calls: Call[] = [];
   let text = "";
