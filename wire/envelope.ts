@@ -4,8 +4,7 @@
  */
 import { WireError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
-import { uninitialized } from "./native.ts";
-import { plain } from "./reader.ts";
+import { plain, uninitialized } from "./native.ts";
 
 /** The flag bits that Connect defines. The other six are reserved. */
 export const FLAG = { compressed: 1, endStream: 2 } as const;

@@ -1,6 +1,7 @@
 /** Any protobuf bytes by wire type alone: no table needed, nothing lost. */
 import { LIMITS } from "./limits.ts";
-import { plain, Reader, WIRE_TYPE, type WireType } from "./reader.ts";
+import { plain } from "./native.ts";
+import { Reader, WIRE_TYPE, type WireType } from "./reader.ts";
 import { written, type Writer } from "./writer.ts";
 
 /** One field as it lies on the wire. */

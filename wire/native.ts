@@ -23,3 +23,8 @@ export const native = Buffer?.prototype;
 export function uninitialized(length: number): Uint8Array<ArrayBuffer> {
   return Buffer === undefined || length < LARGE ? new Uint8Array(length) : new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 }
+
+/** The same bytes as a plain Uint8Array: views of a subclass such as Buffer cost half as much again (measured). */
+export function plain(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+}

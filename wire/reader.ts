@@ -297,8 +297,3 @@ function pays(buffer: Uint8Array, start: number, stop: number): boolean {
   const length = stop - start;
   return length >= SLICE.from && length <= SLICE.to && buffer.length <= SHARE && isAscii(buffer, start, stop);
 }
-
-/** The same bytes as a plain Uint8Array: views of a subclass such as Buffer cost half as much again (measured). */
-export function plain(bytes: Uint8Array): Uint8Array {
-  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-}

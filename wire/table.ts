@@ -3,7 +3,8 @@ import { encodeInto } from "./encode.ts";
 import type { Field } from "./kinds.ts";
 import { LIMITS } from "./limits.ts";
 import type { Fields, Message, OnUnknown, UnknownField } from "./message.ts";
-import { plain, Reader } from "./reader.ts";
+import { plain } from "./native.ts";
+import { Reader } from "./reader.ts";
 import { Row } from "./row.ts";
 import { written, type Writer } from "./writer.ts";
 

@@ -3,7 +3,8 @@
  * assigned, so nothing a peer sends reaches a prototype (DESIGN §3).
  */
 import { LIMITS } from "./limits.ts";
-import { plain, Reader } from "./reader.ts";
+import { plain } from "./native.ts";
+import { Reader } from "./reader.ts";
 import { decodeUtf8 } from "./utf8.ts";
 import { written, type Writer } from "./writer.ts";
 

@@ -9,10 +9,9 @@ import { LIMITS } from "../agent/limits.ts";
 import type { Event } from "../session/events.ts";
 import type { TransportEnd } from "../session/failures.ts";
 import { dial } from "./dial.ts";
-import { readRefusal, readTrailer, type Trailer } from "./response.ts";
+import { readRefusal, readTrailer, type Refusal, type Trailer } from "./response.ts";
+import { transportEnd } from "./transport-end.ts";
 
-/** Bytes of a body that is none of ours, kept for the error's words. */
-const BODY = 2048;
 /** Bytes waiting to be written above which nothing more is read: a peer that does not read gets no more answers. */
 const UNWRITTEN = 4 * 1024 * 1024;
 /** ms that the body of a response which is none of ours may take. */
@@ -36,8 +35,7 @@ export class Connection {
   readonly #session: ClientHttp2Session;
   readonly #stream: ClientHttp2Stream;
   readonly #reader = new EnvelopeReader();
-  /** Set where the response is none of ours: its body is collected for the error. */
-  #refused: { status: number; contentType: string; body: string } | undefined;
+  #refusal: Refusal | undefined;
   #trailer: Trailer | undefined;
   #goaway: number | undefined;
   #error: Error | undefined;
@@ -177,11 +175,9 @@ export class Connection {
   #onResponse(headers: IncomingHttpHeaders): void {
     this.#tell({ type: "alive" });
     this.#onTrailers(headers);
-    const refusal = readRefusal(headers);
-    if (refusal === undefined) return;
-    this.#refused = { ...refusal, body: "" };
+    this.#refusal = readRefusal(headers);
     // The status says enough: a body that never ends only lends its words.
-    setTimeout(() => this.#onEnd(), REFUSAL).unref();
+    if (this.#refusal) setTimeout(() => this.#onEnd(), REFUSAL).unref();
   }
 
   #onTrailers(headers: IncomingHttpHeaders): void {
@@ -191,9 +187,8 @@ export class Connection {
   #onData(chunk: Uint8Array): void {
     if (this.#over) return;
     this.#tell({ type: "alive" });
-    if (this.#refused !== undefined) {
-      if (this.#refused.body.length < BODY) this.#refused.body += new TextDecoder().decode(chunk.subarray(0, BODY));
-      else this.#onEnd();
+    if (this.#refusal) {
+      if (!this.#refusal.push(chunk)) this.#onEnd();
       return;
     }
     let envelopes: Envelope[];
@@ -242,7 +237,7 @@ export class Connection {
   /** The readable side is over: by END_STREAM, or because a reset closed the stream as a whole. */
   #onEnd(): void {
     if (this.#over) return;
-    if (this.#refused !== undefined) this.#finish({ type: "closed", end: { type: "response", ...this.#refused } });
+    if (this.#refusal) this.#finish({ type: "closed", end: { type: "response", ...this.#refusal } });
     else if (this.#trailer !== undefined && this.#trailer.status !== "0") this.#finish({ type: "closed", end: { type: "trailer", ...this.#trailer } });
     // Node reports RST_STREAM(NO_ERROR) as an end, but only then is the side closed that we have not ended.
     else if (!this.#stream.closed || this.#trailer !== undefined) {
@@ -286,12 +281,7 @@ export class Connection {
   }
 
   #end(): TransportEnd {
-    const code = this.#stream.rstCode;
-    const { code: system } = (this.#error ?? {}) as NodeJS.ErrnoException;
-    if (this.#goaway !== undefined) return { type: "goaway", code: this.#goaway };
-    if (this.#error !== undefined && system !== "ERR_HTTP2_STREAM_ERROR") return { type: "socket", code: system ?? this.#error.name, message: this.#error.message };
-    if (this.#session.destroyed && code === constants.NGHTTP2_CANCEL && system === undefined) return { type: "socket", code: "ECONNRESET", message: "the peer closed the socket" };
-    return { type: "reset", code: code ?? constants.NGHTTP2_NO_ERROR };
+    return transportEnd({ goaway: this.#goaway, error: this.#error, reset: this.#stream.rstCode, destroyed: this.#session.destroyed });
   }
 
   #onDrain(): void {

@@ -10,13 +10,16 @@ import { checkRequest } from "../session/check-request.ts";
 import { open } from "../session/open.ts";
 import type { Diagnostic, Handle, TurnEvent, TurnRequest } from "../session/turn.ts";
 import { UsageEstimator } from "../session/usage.ts";
+import { accessTokenOf, type AccessToken } from "./access-token.ts";
 import { systemClock, type ClockFactory } from "./clock.ts";
 import { readConfig, type Config, type Environment } from "./config.ts";
 import { DebugFile } from "./debug.ts";
 import { fileHandleStore, type HandleStore } from "./handle-store.ts";
 import { runHeaders } from "./headers.ts";
 import { Leg } from "./leg.ts";
+import { masked } from "./mask.ts";
 import { Run } from "./run.ts";
+import { guarded, unlessAborted, within } from "./settle.ts";
 
 /** One envelope of a Run, for a recording. */
 export interface CapturedFrame {
@@ -29,8 +32,7 @@ export interface CapturedFrame {
 
 /** What a provider is made with. */
 export interface ProviderOptions {
-  /** Asked for once a Run. */
-  accessToken: string | ((options: { signal?: AbortSignal }) => string | Promise<string>);
+  accessToken: AccessToken;
   /** Beats the environment; same allowlist. */
   origin?: string;
   /** Default `process.env`. */
@@ -148,14 +150,14 @@ class CursorProvider implements Provider {
     try {
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
       const workspaceUri = workspaceOf(request);
-      token = await unlessAborted(this.#token(config, controller.signal), controller.signal);
+      token = await unlessAborted(accessTokenOf(this.#options.accessToken, config.clocks.first, controller.signal), controller.signal);
       const handle = await unlessAborted(this.#load(request, controller.signal), controller.signal);
       if (controller.signal.aborted) throw aborted();
       const run = this.#run(key, request, workspaceUri, config, token, handle);
       this.#runs.set(key, run);
       run.start(leg, signal);
     } catch (error) {
-      leg.fail(this.#masked(failureOf(error), token));
+      leg.fail(masked(failureOf(error), token));
     } finally {
       signal?.removeEventListener("abort", onAbort);
       if (this.#opening.get(key) === controller) this.#opening.delete(key);
@@ -192,7 +194,7 @@ class CursorProvider implements Provider {
       onDiagnostic: (diagnostic) => this.#diagnostic(diagnostic),
       onFailure: (error) => {
         debug?.write({ error: error.kind, code: error.code });
-        return this.#masked(error, token);
+        return masked(error, token);
       },
       onOver: () => {
         if (this.#runs.get(key) === run) this.#runs.delete(key);
@@ -205,14 +207,6 @@ class CursorProvider implements Provider {
   #debugFile({ debug }: Config): DebugFile | undefined {
     if (debug === undefined) return undefined;
     return (this.#debug ??= new DebugFile(debug, (message) => this.#diagnostic({ type: "debug_file", message })));
-  }
-
-  async #token({ clocks }: Config, signal: AbortSignal): Promise<string> {
-    const { accessToken } = this.#options;
-    const token = typeof accessToken === "function" ? await within(clocks.first, asked(accessToken, signal), "access_token_timeout", signal) : accessToken;
-    if (typeof token !== "string" || token === "") throw new CursorError({ kind: "auth", code: "no_access_token", message: "There is no access token.", nextStep: "Log in, or set PI_CURSOR_TOKEN." });
-    if (!/^[\x21-\x7e]+$/.test(token)) throw new CursorError({ kind: "auth", code: "invalid_access_token", message: "The access token holds characters that no header may hold.", nextStep: "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks." });
-    return token;
   }
 
   get #store(): HandleStore | null {
@@ -253,28 +247,6 @@ class CursorProvider implements Provider {
     // Where this throws there is nobody left to tell.
     guarded(() => this.#options.onDiagnostic?.(diagnostic), () => {});
   }
-
-  /** The error without the token: a peer may have sent it back. */
-  #masked(error: CursorError, token: string): CursorError {
-    const mask = (part: string): string => masked(part, token);
-    const texts = [error.message, error.nextStep, typeof error.cause === "string" ? error.cause : ""];
-    if (texts.every((text) => mask(text) === text)) return error;
-    const { kind, code, message, nextStep, cause, partial } = error;
-    return new CursorError({ kind, code, message: mask(message), nextStep: mask(nextStep), ...(typeof cause === "string" && { cause: mask(cause) }) }, partial);
-  }
-}
-
-/** Characters of a token that are one: fewer could be any word. */
-const RECOGNISABLE = 6;
-
-/** `text` without the token, and without the part of it that a cut has left at the end. */
-function masked(text: string, token: string): string {
-  if (token.length < RECOGNISABLE) return text;
-  const whole = text.replaceAll(token, "[redacted]");
-  if (!whole.endsWith("…")) return whole;
-  for (let length = Math.min(token.length, whole.length) - 1; length >= RECOGNISABLE; length--)
-    if (whole.endsWith(`${token.slice(0, length)}…`)) return `${whole.slice(0, -length - 1)}[redacted]…`;
-  return whole;
 }
 
 /** The request as it is at the call: what the host adds to its lists afterwards belongs to the next leg. */
@@ -299,44 +271,6 @@ function readHandle(given: unknown): Handle | undefined {
   const texts = [conversationId, fingerprint, toolsetKey].every((text) => typeof text === "string");
   if (!texts || !(checkpoint instanceof Uint8Array) || !(blobs instanceof Map)) throw new TypeError("it is no handle");
   return { conversationId, checkpoint, blobs, fingerprint, toolsetKey };
-}
-
-/** Calls the host's function, which may be an async one, and tells where it throws or rejects. */
-function guarded(call: () => unknown, onThrow: () => void): void {
-  try {
-    const result = call();
-    if (result instanceof Promise) result.catch(onThrow);
-  } catch {
-    onThrow();
-  }
-}
-
-/** `promise`, or the abort, whichever comes first. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(aborted());
-    signal.addEventListener("abort", () => reject(aborted()), { once: true });
-    promise.then(resolve, reject);
-  });
-}
-
-/** `promise`, or an error after `ms`: whatever an embedder hands in, the turn does not hang on it. */
-function within<T>(ms: number, promise: Promise<T>, code: string, signal?: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timeout = setTimeout(() => reject(new CursorError({ kind: "local", code, message: `A callback of the host did not settle within ${ms} ms.`, nextStep: "Check the provider's accessToken and handles." })), ms);
-    // An abort settles the leg elsewhere; the timer must not keep the process alive after it.
-    signal?.addEventListener("abort", () => clearTimeout(timeout), { once: true });
-    promise.then(resolve, reject).finally(() => clearTimeout(timeout));
-  });
-}
-
-/** What the host's own function gives. Its error may hold the token: only its words are kept. */
-async function asked(accessToken: (options: { signal?: AbortSignal }) => string | Promise<string>, signal: AbortSignal): Promise<string> {
-  try {
-    return await accessToken({ signal });
-  } catch (error) {
-    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${thrownText(error)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
-  }
 }
 
 function failureOf(error: unknown): CursorError {
