@@ -54,6 +54,7 @@ for (const [folder, layer] of Object.entries(LAYERS)) {
         assert.not.ok(target === folder && specifier === "./index.ts", `${file} must not import its own index`);
       }
     });
+    test(`${file} has at most 300 lines`, () => assert.ok(source.split("\n").length <= 301));
     test(`${file} makes no code at run time`, () => {
       assert.not.match(code(source), /\beval\s*\(|\bnew\s+Function\b/);
     });
