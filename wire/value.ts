@@ -122,13 +122,13 @@ function readValue(reader: Reader, json: Json, depth: number): Json {
         break;
       case TAG.struct: {
         const end = reader.enter();
-        json = readStruct(reader, isObject(json) ? json : {}, depth + 1);
+        json = readElements(reader, isObject(json) ? json : {}, depth + 1);
         reader.end = end;
         break;
       }
       case TAG.list: {
         const end = reader.enter();
-        json = readList(reader, Array.isArray(json) ? json : [], depth + 1);
+        json = readElements(reader, Array.isArray(json) ? json : [], depth + 1);
         reader.end = end;
         break;
       }
@@ -139,32 +139,20 @@ function readValue(reader: Reader, json: Json, depth: number): Json {
   return json;
 }
 
-function readList(reader: Reader, list: Json[], depth: number): Json[] {
+/** The elements of a list, or the entries of an object: both are field 1, again and again. */
+function readElements<T extends Json[] | JsonObject>(reader: Reader, into: T, depth: number): T {
   if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
   while (reader.pos < reader.end) {
     const start = reader.pos;
     const tag = reader.tag();
     if (tag === TAG.element) {
       const end = reader.enter();
-      list.push(readValue(reader, null, depth));
+      if (Array.isArray(into)) into.push(readValue(reader, null, depth));
+      else readEntry(reader, into, depth);
       reader.end = end;
     } else reader.skip(tag, depth, start);
   }
-  return list;
-}
-
-function readStruct(reader: Reader, object: JsonObject, depth: number): JsonObject {
-  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
-  while (reader.pos < reader.end) {
-    const start = reader.pos;
-    const tag = reader.tag();
-    if (tag === TAG.element) {
-      const end = reader.enter();
-      readEntry(reader, object, depth);
-      reader.end = end;
-    } else reader.skip(tag, depth, start);
-  }
-  return object;
+  return into;
 }
 
 function readEntry(reader: Reader, object: JsonObject, depth: number): void {
