@@ -89,7 +89,7 @@ function call(bytes: Uint8Array, start: number): Hot | undefined {
     if (reader.tag() !== EXEC.mcpArgs) return undefined;
     const end = reader.enter();
     if (reader.tag() !== MCP.name) return undefined;
-    const name = reader.text();
+    const name = reader.key();
     const args = new Map<string, Uint8Array>();
     let tag = reader.tag();
     if (tag !== MCP.args) return undefined;
@@ -108,7 +108,7 @@ function call(bytes: Uint8Array, start: number): Hot | undefined {
     if (reader.tag() !== MCP.providerIdentifier) return undefined;
     const providerIdentifier = reader.string();
     if (reader.tag() !== MCP.toolName) return undefined;
-    const toolName = reader.text();
+    const toolName = reader.key();
     if (reader.pos !== reader.end) return undefined;
     reader.end = end;
     if (reader.tag() !== EXEC.execId) return undefined;
