@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from "node:fs/promises";
 
-/** What a store of files asks of a disk. A test gives one that fails or dies at any step. */
+/**
+ * What a store of files asks of a disk. A test gives one that fails or dies at any step. What is asked for a file or a
+ * folder throws where the name stands for something else, and says what: a link is not followed, a pipe not waited for.
+ */
 export interface Disk {
   /** The names in a folder; none where there is no such folder. */
   list(folder: string): Promise<string[]>;
@@ -10,14 +13,14 @@ export interface Disk {
   size(path: string): Promise<number | undefined>;
   /**
    * A regular file's content, or undefined where there is none of that name. `check` sees the size before anything is
-   * allocated and may throw. Throws where the name stands for something else: a link, a folder, a pipe.
+   * allocated and may throw.
    */
   read(path: string, check: (size: number) => void): Promise<Uint8Array | undefined>;
   /** A new file of mode 0600 that is on the disk when this resolves. Throws where the name exists. */
   create(path: string, content: Uint8Array): Promise<void>;
   /** Moves a file over another of the same file system, at once. */
   rename(from: string, to: string): Promise<void>;
-  /** Removes a file, if it is there. */
+  /** Removes a regular file, if it is there. */
   remove(path: string): Promise<void>;
   /** A folder of mode 0700 and those above it, where they lack. */
   makeFolder(path: string): Promise<void>;
@@ -32,13 +35,17 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 
 /** The disk of this machine. */
 export const DISK: Disk = {
-  list: async (folder) => (await unlessMissing(readdir(folder))) ?? [],
-  size: async (path) => {
-    const stats = await unlessMissing(lstat(path));
-    return stats?.isFile() ? stats.size : undefined;
+  list: async (folder) => {
+    await statsOf(folder, "folder");
+    return (await unlessMissing(readdir(folder))) ?? [];
   },
+  size: async (path) => (await statsOf(path, "file"))?.size,
   read: async (path, check) => {
-    const file = await unlessMissing(open(path, READ));
+    const file = await unlessMissing(open(path, READ)).catch(async (error: unknown) => {
+      // A link and a socket can not be opened, and the system's words for that help nobody.
+      await statsOf(path, "file");
+      throw error;
+    });
     if (file === undefined) return undefined;
     try {
       return await readAll(file, path, check);
@@ -56,7 +63,9 @@ export const DISK: Disk = {
     }
   },
   rename,
-  remove: (path) => rm(path, { force: true }),
+  remove: async (path) => {
+    if ((await statsOf(path, "file")) !== undefined) await rm(path, { force: true });
+  },
   makeFolder: async (path) => {
     await mkdir(path, { recursive: true, mode: 0o700 });
   },
@@ -73,9 +82,32 @@ export function temporaryName(): string {
   return `${randomUUID()}.tmp`;
 }
 
+/**
+ * What stands at a path itself, not what it links to; undefined where nothing does.
+ * @throws Error where it is not what is wanted
+ */
+export async function statsOf(path: string, wanted: "file" | "folder"): Promise<Stats | undefined> {
+  const stats = await unlessMissing(lstat(path));
+  if (stats !== undefined) checkKind(path, stats, wanted);
+  return stats;
+}
+
+function checkKind(path: string, stats: Stats, wanted: "file" | "folder"): void {
+  const found = kindOf(stats);
+  if (found !== wanted) throw new Error(`${path} is a ${found}, not a ${wanted}: move it away`);
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "folder";
+  if (stats.isSymbolicLink()) return "link";
+  if (stats.isFIFO()) return "pipe";
+  return stats.isSocket() ? "socket" : "device";
+}
+
 async function readAll(file: FileHandle, path: string, check: (size: number) => void): Promise<Uint8Array> {
   const stats = await file.stat();
-  if (!stats.isFile()) throw new Error(`${path} is no regular file`);
+  checkKind(path, stats, "file");
   check(stats.size);
   const content = new Uint8Array(stats.size);
   let length = 0;

@@ -6,20 +6,22 @@
  */
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
-import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { lutimes, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import { DISK } from "./disk.ts";
+import { DISK, statsOf } from "./disk.ts";
 
 /** Milliseconds without a sign of life after which a lock counts as left behind, whoever holds it. */
 const STALE = 10_000;
 /** Milliseconds between two looks at a lock. */
 const POLL = 15;
+/** Bytes of the largest file that may be a lock. */
+const SIZE_LIMIT = 1024;
 
 /**
  * Runs `work` while holding the lock file `path`, whose folder is made where it lacks. `stale` is in milliseconds.
- * @throws what `work` throws, the error of a folder that can not be written, or an Error where the lock can not be had
- * in three times `stale`
+ * @throws what `work` throws, the error of a folder that can not be written, an Error at once where something else than
+ * a lock stands there, which is left alone, or an Error where the lock can not be had in three times `stale`
  */
 export async function locked<T>(path: string, work: () => Promise<T>, stale: number = STALE): Promise<T> {
   const token = `${hostname()} ${process.pid} ${randomUUID()}`;
@@ -34,7 +36,7 @@ export async function locked<T>(path: string, work: () => Promise<T>, stale: num
   } finally {
     clearInterval(alive);
     // Someone may have broken this lock meanwhile and hold their own.
-    if ((await contentOf(path)) === token) await rm(path, { force: true });
+    if ((await contentOf(path).catch(() => undefined)) === token) await rm(path, { force: true });
   }
 }
 
@@ -94,13 +96,13 @@ async function isLeftBehind(path: string, stale: number): Promise<boolean> {
 
 /** Whether a file's time is far from now: on either side, for clocks are set. */
 async function isOld(path: string, stale: number): Promise<boolean> {
-  const stats = await stat(path).catch(() => undefined);
+  const stats = await statsOf(path, "file");
   return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > stale;
 }
 
 async function touch(path: string): Promise<void> {
   const now = new Date();
-  await utimes(path, now, now).catch(() => {});
+  await lutimes(path, now, now).catch(() => {});
 }
 
 function isAlive(pid: number): boolean {
@@ -112,6 +114,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function contentOf(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch(() => undefined);
+async function contentOf(path: string): Promise<string | undefined> {
+  const content = await DISK.read(path, (size) => {
+    if (size > SIZE_LIMIT) throw new Error(`${path} is a file of ${size} bytes, not a lock: move it away`);
+  });
+  return content && new TextDecoder().decode(content);
 }
