@@ -122,7 +122,6 @@ test("a handle is removed even where no lock can be had", () =>
     await rm(join(folder, "s.blobs"), { recursive: true });
     await writeFile(join(folder, "s.blobs"), "");
     await fileHandleStore(folder, {}).remove("s");
-    assert.is(await loaded(folder), undefined);
     assert.equal(await readdir(folder), ["s.blobs"]);
   }));
 

@@ -43,7 +43,8 @@ const damages: [name: string, said: RegExp, damage: (folder: string) => Promise<
   ["the checkpoint is missing", /is missing/, (folder) => rm(join(folder, CHECKPOINT))],
   ["the checkpoint is truncated", /is another content/, (folder) => truncate(join(folder, CHECKPOINT), 3)],
   ["all blobs are missing", /is missing/, (folder) => rm(join(folder, "s.blobs"), { recursive: true })],
-  ["the blobs are a file", /ENOTDIR/, (folder) => rm(join(folder, "s.blobs"), { recursive: true }).then(() => writeFile(join(folder, "s.blobs"), ""))],
+  ["the blobs are a link to those of another session", /s\.blobs is a link, not a folder: move it away/, (folder) => rm(join(folder, "s.blobs"), { recursive: true }).then(() => symlink("o.blobs", join(folder, "s.blobs")))],
+  ["the blobs are a file", /s\.blobs is a file, not a folder/, (folder) => rm(join(folder, "s.blobs"), { recursive: true }).then(() => writeFile(join(folder, "s.blobs"), ""))],
 ];
 for (const [name, said, damage] of damages) {
   test(`${name}: no handle, a diagnostic, and never another's`, () =>

@@ -1,7 +1,7 @@
 /** Handles in files and in memory: what is saved is loaded, and nothing else ever is. */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -195,21 +195,65 @@ test("a load waits for the save before it", () =>
 const JSON_FILE = "s.json";
 const BLOB = join("s.blobs", sha256("x"));
 const CHECKPOINT = join("s.blobs", sha256("checkpoint of c"));
-const refusals: [name: string, prepare: (folder: string) => Promise<unknown>][] = [
-  ["a folder that is a file", (folder) => writeFile(join(folder, "handles"), "")],
-  ["blobs that are a file", (folder) => mkdir(join(folder, "handles")).then(() => writeFile(join(folder, "handles", "s.blobs"), ""))],
-  ["a JSON that is a folder", (folder) => mkdir(join(folder, "handles", JSON_FILE), { recursive: true })],
+const refusals: [name: string, said: RegExp, prepare: (folder: string) => Promise<unknown>][] = [
+  ["a folder that is a file", /ENOTDIR/, (folder) => writeFile(join(folder, "handles"), "")],
+  ["blobs that are a file", /s\.blobs is a file, not a folder/, (folder) => mkdir(join(folder, "handles")).then(() => writeFile(join(folder, "handles", "s.blobs"), ""))],
+  ["a JSON that is a folder", /s\.json is a folder, not a file/, (folder) => mkdir(join(folder, "handles", JSON_FILE), { recursive: true })],
 ];
-for (const [name, prepare] of refusals) {
+for (const [name, said, prepare] of refusals) {
   test(`${name} rejects the save, and the load stays quiet about nothing`, () =>
     inFolder(async (folder) => {
       await prepare(folder);
       const store = fileHandleStore(join(folder, "handles"), {}, () => {});
-      const error = (await rejects(store.save("s", handleOf("c", "x")))) as NodeJS.ErrnoException;
-      assert.match(error.code!, /^E[A-Z]+$/);
+      assert.match(((await rejects(store.save("s", handleOf("c", "x")))) as Error).message, said);
       assert.is(await store.load("s"), undefined);
     }));
 }
+
+test("blobs behind a link are not read, written or removed, and the handle goes all the same", () =>
+  inFolder(async (folder) => {
+    const [ours, elsewhere] = [join(folder, "handles"), join(folder, "elsewhere")];
+    await quiet(ours).save("s", handleOf("c", "x"));
+    await rename(join(ours, "s.blobs"), elsewhere);
+    await writeFile(join(elsewhere, "0190.tmp"), "");
+    const before = await namesIn(elsewhere);
+    for (const target of ["../elsewhere", "../nowhere"]) {
+      await rm(join(ours, "s.blobs"), { force: true });
+      await symlink(target, join(ours, "s.blobs"));
+      const told: string[] = [];
+      const store = fileHandleStore(ours, {}, ({ message }) => told.push(message));
+      assert.is(await store.load("s"), undefined);
+      assert.match(told.join(), /s\.blobs is a link, not a folder: move it away/);
+      assert.match(((await rejects(store.save("s", handleOf("d", "y")))) as Error).message, /s\.blobs is a link/);
+      await store.remove("s");
+    }
+    assert.equal(await namesIn(elsewhere), before);
+    assert.equal(await namesIn(folder), ["elsewhere", "handles"]);
+    assert.equal(await namesIn(ours), ["s.blobs"]);
+  }));
+
+test("the handle folder itself may be a link", () =>
+  inFolder(async (folder) => {
+    await mkdir(join(folder, "elsewhere"));
+    await symlink("elsewhere", join(folder, "handles"));
+    const store = quiet(join(folder, "handles"));
+    await store.save("s", handleOf("c", "x"));
+    assert.is(wordsOf(await store.load("s")), "c: x");
+    await store.remove("s");
+    assert.equal(await namesIn(join(folder, "elsewhere")), []);
+  }));
+
+test("a save removes what it may although something else than a file stands between", () =>
+  inFolder(async (folder) => {
+    const store = quiet(folder);
+    await store.save("s", handleOf("c", "x"));
+    for (let number = 10; number < 20; number++) await mkdir(join(folder, "s.blobs", `${number}.tmp`));
+    await writeFile(join(folder, "s.blobs", "20.tmp"), "");
+    await symlink("nowhere", join(folder, "s.blobs", "21.tmp"));
+    await store.save("s", handleOf("c", "x"));
+    const left = (await namesIn(join(folder, "s.blobs"))).filter((name) => name.endsWith(".tmp"));
+    assert.equal(left, ["10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "21"].map((name) => `${name}.tmp`));
+  }));
 
 test("a new blob that can not be written leaves the older handle, and nothing of the new one", () =>
   inFolder(async (folder) => {

@@ -9,6 +9,8 @@ import { lstat, mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from 
 export interface Disk {
   /** The names in a folder; none where there is no such folder. */
   list(folder: string): Promise<string[]>;
+  /** Throws where a name stands for something else than a folder. There need not be one. */
+  checkFolder(path: string): Promise<void>;
   /** The bytes of a regular file; undefined where there is none of that name. */
   size(path: string): Promise<number | undefined>;
   /**
@@ -38,6 +40,9 @@ export const DISK: Disk = {
   list: async (folder) => {
     await statsOf(folder, "folder");
     return (await unlessMissing(readdir(folder))) ?? [];
+  },
+  checkFolder: async (path) => {
+    await statsOf(path, "folder");
   },
   size: async (path) => (await statsOf(path, "file"))?.size,
   read: async (path, check) => {

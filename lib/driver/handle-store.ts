@@ -124,6 +124,7 @@ export class FileHandleStore implements HandleStore {
   }
 
   async #load(place: Place): Promise<Handle | undefined> {
+    await this.#check(place);
     let json = await this.#disk.read(place.json, checkJsonSize);
     for (let tries = 1; json !== undefined; tries++) {
       try {
@@ -175,6 +176,7 @@ export class FileHandleStore implements HandleStore {
     const { file, contents } = this.#describe(handle);
     const json = encodeHandleFile(file);
     checkJsonSize(json.length);
+    await this.#check(place);
     await this.#disk.makeFolder(place.blobs);
     await locked(join(place.blobs, "lock"), async () => {
       const written: string[] = [];
@@ -183,8 +185,8 @@ export class FileHandleStore implements HandleStore {
         await each(contents, async ([hash, content]) => {
           const path = join(place.blobs, hash);
           if (present.has(hash) && !this.#broken.has(path) && (await this.#disk.size(path)) === content.length) return;
-          written.push(path);
           await this.#put(place, path, content);
+          written.push(path);
           this.#broken.delete(path);
         });
         if (written.length > 0) await this.#disk.syncFolder(place.blobs);
@@ -195,24 +197,33 @@ export class FileHandleStore implements HandleStore {
         throw error;
       }
       await this.#disk.syncFolder(this.#folder);
-      // The new handle is in place: what can not be removed now is removed after the next save.
+      // The new handle is in place.
       await this.#sweep(place, contents).catch(() => {});
     });
   }
 
   async #remove(place: Place): Promise<void> {
-    if ((await this.#disk.size(place.json)) !== undefined || (await this.#disk.list(place.blobs)).length > 0) {
-      try {
+    try {
+      await this.#check(place);
+      if ((await this.#disk.size(place.json)) !== undefined || (await this.#disk.list(place.blobs)).length > 0)
         await locked(join(place.blobs, "lock"), async () => {
           await this.#disk.remove(place.json);
           await this.#sweep(place, new Map());
         });
-      } catch {
-        // A disk too full for a lock: the blobs stay until the next save or removal, the handle must go.
-        await this.#disk.remove(place.json);
-      }
+    } catch {
+      // A disk too full for a lock, or blobs that are not ours: they stay, the handle must go.
+      await this.#disk.remove(place.json);
     }
     await this.#disk.removeFolder(place.blobs);
+  }
+
+  /**
+   * Throws where something else stands at the names of a session. A link among them would lead out of the folder; the
+   * folder itself may be one.
+   */
+  async #check(place: Place): Promise<void> {
+    await this.#disk.size(place.json);
+    await this.#disk.checkFolder(place.blobs);
   }
 
   /** What the file of a handle says, and its contents by SHA-256. Throws a RangeError where a load would refuse it. */
@@ -252,7 +263,9 @@ export class FileHandleStore implements HandleStore {
   /** Removes what no handle names any more, and what dead processes left behind. The lock must be held. */
   async #sweep(place: Place, named: ReadonlyMap<string, Uint8Array>): Promise<void> {
     const names = await this.#disk.list(place.blobs);
-    await each(names.filter((name) => OURS.test(name) && !named.has(name)), (name) => this.#disk.remove(join(place.blobs, name)));
+    const old = names.filter((name) => OURS.test(name) && !named.has(name));
+    // What can not be removed now is tried again after the next save.
+    await each(old, (name) => this.#disk.remove(join(place.blobs, name)).catch(() => {}));
   }
 
   #hash(content: Uint8Array): string {
