@@ -1,7 +1,7 @@
 /** Handle files when a disk fails or a process dies at any point of a save, and when two processes save at once. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { suite } from "uvu";
@@ -26,8 +26,8 @@ const STEPS = ["create", "rename", "remove", "makeFolder"] as const;
 interface Fault {
   /** The step, counted from 1, at which it happens. */
   at: number;
-  /** Before the step is done, or after. */
-  when: "before" | "after";
+  /** Before the step is done, while a file that it makes is half written, or after. */
+  when: "before" | "during" | "after";
   /** Whether everything fails from then on, as for a process that is dead, or this step alone. */
   dead: boolean;
 }
@@ -41,7 +41,11 @@ function failing({ at, when, dead }: Fault): Disk & { steps: number } {
       const number = ++disk.steps;
       const error = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
       if (number > at && dead) throw error;
-      if (number === at && when === "before") throw error;
+      if (number === at && when !== "after") {
+        const [path, content] = parameters as Parameters<Disk["create"]>;
+        if (when === "during" && step === "create") await DISK.create(path, content.subarray(0, content.length / 2));
+        throw error;
+      }
       await real(...parameters);
       if (number === at) throw error;
     };
@@ -67,12 +71,12 @@ const total = await inFolder(async (folder) => {
 });
 
 test("a save is made of the steps that the faults below go through", () => {
-  // The folder, four new contents, the JSON (each created and renamed), two old contents that are removed.
-  assert.is(total, 1 + 2 * 5 + 2);
+  // The folder, four new contents, the JSON that is created and renamed, two old contents that are removed.
+  assert.is(total, 1 + 4 + 2 + 2);
 });
 
 for (let at = 1; at <= total; at++) {
-  for (const when of ["before", "after"] as const) {
+  for (const when of ["before", "during", "after"] as const) {
     test(`a process that dies ${when} step ${at} leaves the old handle or the new one, whole`, () =>
       inFolder(async (folder) => {
         const store = await oldStore(folder, failing({ at, when, dead: true }));
@@ -82,7 +86,9 @@ for (let at = 1; at <= total; at++) {
         );
         const words = await loaded(folder);
         assert.ok(words === NEW_WORDS || (words === OLD_WORDS && !saved), `${words}`);
-        // The next save, by another process, cleans up.
+        // The next save, by another process, writes anew what was cut short, and cleans up.
+        await fileHandleStore(folder, {}).save("s", NEW);
+        assert.is(await loaded(folder), NEW_WORDS);
         await fileHandleStore(folder, {}).save("s", OLD);
         assert.is(await loaded(folder), OLD_WORDS);
         assert.is((await readdir(join(folder, "s.blobs"))).length, 3);
@@ -92,7 +98,7 @@ for (let at = 1; at <= total; at++) {
 
   test(`G1 a disk that is full at step ${at} costs the new handle or nothing`, () =>
     inFolder(async (folder) => {
-      const store = await oldStore(folder, failing({ at, when: "before", dead: false }));
+      const store = await oldStore(folder, failing({ at, when: "during", dead: false }));
       // After the JSON is in place, only cleaning up can fail.
       if (at > total - 2) await store.save("s", NEW);
       else {
@@ -102,6 +108,26 @@ for (let at = 1; at <= total; at++) {
       assert.is(await loaded(folder), at > total - 2 ? NEW_WORDS : OLD_WORDS);
       await store.save("s", NEW);
       assert.is(await loaded(folder), NEW_WORDS);
+    }));
+}
+
+const POWER_CUTS: [what: string, damage: (path: string) => Promise<void>][] = [
+  ["missing", (path) => rm(path)],
+  ["empty", (path) => truncate(path, 0)],
+  ["short", (path) => truncate(path, 3)],
+];
+for (const [what, damage] of POWER_CUTS) {
+  test(`a power cut that leaves any file of a save ${what} costs the handle, and the next save makes it whole`, () =>
+    inFolder(async (folder) => {
+      await fileHandleStore(folder, {}).save("s", NEW);
+      for (const name of ["s.json", ...(await readdir(join(folder, "s.blobs"))).map((blob) => join("s.blobs", blob))]) {
+        await damage(join(folder, name));
+        const told: string[] = [];
+        assert.is(await fileHandleStore(folder, {}, ({ type }) => told.push(type)).load("s"), undefined, name);
+        assert.equal(told, what === "missing" && name === "s.json" ? [] : ["handle"], name);
+        await fileHandleStore(folder, {}).save("s", NEW);
+        assert.is(await loaded(folder), NEW_WORDS, name);
+      }
     }));
 }
 

@@ -2,12 +2,13 @@
  * Handles between turns (PROTOCOL §10, DESIGN D3). For each session a folder of files holds
  *
  *     <name>.json        what the handle is, and the SHA-256 of its checkpoint and blobs
- *     <name>.blobs/      their contents, each under its SHA-256; a lock and temporary files while a save runs
+ *     <name>.blobs/      their contents, each under its SHA-256; a lock and a temporary file while a save runs
  *
  * A save writes only the contents that are not there yet, so a long conversation is not written again every turn. All
- * of them are on the disk before the JSON that names them is renamed into place, and what is no longer named goes after
- * that: at whatever point a process dies, the JSON there names files that are there. A load trusts none of it: it checks
- * each SHA-256, and what does not fit is no handle, so the conversation is rebuilt from the host's transcript.
+ * of them are written before the JSON that names them is renamed into place, and what is no longer named goes after
+ * that: at whatever point a process dies, the JSON there names files that are there. No file is synced, which would take
+ * most of a save's time: a power cut soon after a save may leave some short, empty or missing. A load trusts none of it:
+ * it checks each SHA-256, and what does not fit is no handle, so the conversation is rebuilt from the host's transcript.
  */
 import { join, resolve } from "node:path";
 import { blobId, hex } from "../agent/blob-id.ts";
@@ -184,19 +185,20 @@ export class FileHandleStore implements HandleStore {
         const present = new Set(await this.#disk.list(place.blobs));
         await each(contents, async ([hash, content]) => {
           const path = join(place.blobs, hash);
-          if (present.has(hash) && !this.#broken.has(path) && (await this.#disk.size(path)) === content.length) return;
-          await this.#put(place, path, content);
+          if (present.has(hash)) {
+            if ((await this.#disk.size(path)) === content.length && !this.#broken.has(path)) return;
+            await this.#disk.remove(path);
+          }
           written.push(path);
+          await this.#disk.create(path, content);
           this.#broken.delete(path);
         });
-        if (written.length > 0) await this.#disk.syncFolder(place.blobs);
-        await this.#put(place, place.json, json);
+        await this.#replace(place, json);
       } catch (error) {
         // The older handle stays; what was meant for the new one must not fill a disk that may be full.
         await each(written, (path) => this.#disk.remove(path)).catch(() => {});
         throw error;
       }
-      await this.#disk.syncFolder(this.#folder);
       // The new handle is in place.
       await this.#sweep(place, contents).catch(() => {});
     });
@@ -248,12 +250,12 @@ export class FileHandleStore implements HandleStore {
     return { file: { conversationId, fingerprint, toolsetKey, checkpoint: add(handle.checkpoint), blobs }, contents };
   }
 
-  /** Writes a file beside its place and renames it into it. */
-  async #put(place: Place, path: string, content: Uint8Array): Promise<void> {
+  /** Writes the JSON beside its place and renames it into it. */
+  async #replace(place: Place, json: Uint8Array): Promise<void> {
     const temporary = join(place.blobs, temporaryName());
     try {
-      await this.#disk.create(temporary, content);
-      await this.#disk.rename(temporary, path);
+      await this.#disk.create(temporary, json);
+      await this.#disk.rename(temporary, place.json);
     } catch (error) {
       await this.#disk.remove(temporary).catch(() => {});
       throw error;
