@@ -88,7 +88,7 @@ export class FileHandleStore implements HandleStore {
   readonly #disk: Disk;
   /** Hex SHA-256 of contents that were hashed before: most of a conversation is the same as a turn ago. */
   readonly #hashes = new WeakMap<Uint8Array, string>();
-  /** Paths whose content is not what their name says: they are written anew. */
+  /** Paths whose content can not be read, or is not what their name says: they are written anew. */
   readonly #broken = new Set<string>();
 
   constructor(folder: string, onDiagnostic: (diagnostic: Diagnostic) => void, disk: Disk = DISK) {
@@ -151,17 +151,18 @@ export class FileHandleStore implements HandleStore {
     const contents = new Map<string, Uint8Array>();
     await each(new Set([checkpoint, ...uses.keys()]), async (hash) => {
       const count = uses.get(hash) ?? 0;
-      const content = await this.#disk.read(join(place.blobs, hash), (size) => {
+      const path = join(place.blobs, hash);
+      // Until it turns out whole.
+      this.#broken.add(path);
+      const content = await this.#disk.read(path, (size) => {
         total += size * count;
         if (hash === checkpoint && size > LIMITS.checkpoint) throw new Error(`its checkpoint takes ${size} bytes`);
         if (size > LIMITS.blob) throw new Error(`one of its blobs takes ${size} bytes`);
         if (total > LIMITS.blobStore) throw new Error(`its blobs take over ${LIMITS.blobStore} bytes`);
       });
       if (content === undefined) throw new Error(`${hash} is missing`);
-      if (this.#hash(content) !== hash) {
-        this.#broken.add(join(place.blobs, hash));
-        throw new Error(`${hash} is another content`);
-      }
+      if (this.#hash(content) !== hash) throw new Error(`${hash} is another content`);
+      this.#broken.delete(path);
       contents.set(hash, content);
     });
     return {
