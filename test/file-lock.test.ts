@@ -135,9 +135,11 @@ for (const [age, name] of [[0, "that was left behind is removed"], [Date.now() /
       const work = locked(path, async () => {
         entered = true;
       });
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      assert.is(entered, age === 0);
-      await rm(`${path}.break`, { force: true });
+      if (age > 0) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        assert.not.ok(entered);
+        await rm(`${path}.break`);
+      }
       await work;
       assert.equal(await readdir(folder), []);
     }));

