@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rm, rmdir, writeFile, type FileHandle } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from "node:fs/promises";
 
 /**
  * What a store of files asks of a disk. A test gives one that fails or dies at any step. What is asked for a file or a
@@ -18,10 +18,7 @@ export interface Disk {
    * allocated and may throw.
    */
   read(path: string, check: (size: number) => void): Promise<Uint8Array | undefined>;
-  /**
-   * A new file of mode 0600. Throws where the name exists. A process that dies later does not undo it; a power cut soon
-   * after may leave it short or empty.
-   */
+  /** A new file of mode 0600 that is on the disk when this resolves. Throws where the name exists. */
   create(path: string, content: Uint8Array): Promise<void>;
   /** Moves a file over another of the same file system, at once. */
   rename(from: string, to: string): Promise<void>;
@@ -31,6 +28,8 @@ export interface Disk {
   makeFolder(path: string): Promise<void>;
   /** Removes a folder if it is empty; never throws. */
   removeFolder(path: string): Promise<void>;
+  /** Puts the names in a folder on the disk, where the system can; never throws. */
+  syncFolder(path: string): Promise<void>;
 }
 
 // A name in the folder may be a planted link or a pipe, which an ordinary open would follow or wait for.
@@ -59,7 +58,15 @@ export const DISK: Disk = {
       await file.close();
     }
   },
-  create: (path, content) => writeFile(path, content, { flag: "wx", mode: 0o600 }),
+  create: async (path, content) => {
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
   rename,
   remove: async (path) => {
     if ((await statsOf(path, "file")) !== undefined) await rm(path, { force: true });
@@ -67,7 +74,12 @@ export const DISK: Disk = {
   makeFolder: async (path) => {
     await mkdir(path, { recursive: true, mode: 0o700 });
   },
-  removeFolder: (path) => rmdir(path).catch(() => {}),
+  removeFolder: (path) => rmdir(path).catch(ignore),
+  syncFolder: async (path) => {
+    const folder = await open(path, "r").catch(ignore);
+    await folder?.sync().catch(ignore);
+    await folder?.close().catch(ignore);
+  },
 };
 
 /** A name for a file that is being written, unique among processes. */
@@ -119,4 +131,8 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+function ignore(): undefined {
+  return undefined;
 }

@@ -5,10 +5,10 @@
  *     <name>.blobs/      their contents, each under its SHA-256; a lock and a temporary file while a save runs
  *
  * A save writes only the contents that are not there yet, so a long conversation is not written again every turn. All
- * of them are written before the JSON that names them is renamed into place, and what is no longer named goes after
- * that: at whatever point a process dies, the JSON there names files that are there. No file is synced, which would take
- * most of a save's time: a power cut soon after a save may leave some short, empty or missing. A load trusts none of it:
- * it checks each SHA-256, and what does not fit is no handle, so the conversation is rebuilt from the host's transcript.
+ * of them are on the disk before the JSON that names them is renamed into place, and what is no longer named goes after
+ * that: at whatever point a process dies, the JSON there names files that are there. One that a dying process cut short
+ * has another size than its content and is written anew. A load trusts none of it: it checks each SHA-256, and what does
+ * not fit is no handle, so the conversation is rebuilt from the host's transcript.
  */
 import { join, resolve } from "node:path";
 import { blobId, hex } from "../agent/blob-id.ts";
@@ -194,12 +194,14 @@ export class FileHandleStore implements HandleStore {
           await this.#disk.create(path, content);
           this.#broken.delete(path);
         });
+        if (written.length > 0) await this.#disk.syncFolder(place.blobs);
         await this.#replace(place, json);
       } catch (error) {
         // The older handle stays; what was meant for the new one must not fill a disk that may be full.
         await each(written, (path) => this.#disk.remove(path)).catch(() => {});
         throw error;
       }
+      await this.#disk.syncFolder(this.#folder);
       // The new handle is in place.
       await this.#sweep(place, contents).catch(() => {});
     });
