@@ -5,11 +5,14 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
-import { frameLine, headerLine, readCapture, RPC, type CapturedFrame, type CaptureLine } from "../lib/cli/capture.ts";
+import { readCapture } from "../lib/cli/capture.ts";
 import { Failure } from "../lib/cli/failure.ts";
 import { linesOf } from "../lib/cli/lines.ts";
 import { Recorder } from "../lib/cli/record.ts";
 import { redact, redactPayload } from "../lib/cli/redact.ts";
+import { captureFrames } from "../lib/loopback/capture.ts";
+import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureLine } from "../lib/loopback/capture-line.ts";
+import { ScriptError } from "../lib/loopback/index.ts";
 import { decodeValue, encodeEnvelope, encodeValue, fields, type WireField } from "../wire/index.ts";
 import { bytes, chunkings, hex, rejects } from "./check.ts";
 
@@ -75,24 +78,43 @@ const BAD: [name: string, text: string, message: string][] = [
   ["another RPC", '{"capture":1,"rpc":"x"}', `f:1: "rpc" is "x"; expected "${RPC}"`],
   ["no source", `{"capture":1,"rpc":"${RPC}"}`, 'f:1: "source" is missing; expected "live" or "synthetic"'],
   ["a note that is no text", headerLine({ ...HEADER, note: 1 as unknown as string }), 'f:1: "note" is 1; expected a string'],
+  ["a client that is no text", headerLine({ ...HEADER, client: {} as string }), 'f:1: "client" is {}; expected a string'],
+  ["a redaction that is neither true nor false", headerLine({ ...HEADER, redacted: "no" as unknown as boolean }), 'f:1: "redacted" is "no"; expected a boolean'],
+  ["a frame in front of the header", frameLine(FRAME) + headerLine(HEADER), 'f:1: the first line has no "capture": 1'],
+  ["a second header", headerLine(HEADER) + headerLine(HEADER), 'f:2: "at" is missing'],
   ["a frame without a time", frame({ at: undefined }), 'f:2: "at" is missing; expected milliseconds since the Run opened'],
   ["a negative time", frame({ at: -1 }), 'f:2: "at" is -1'],
+  ["an endless time", frame({}).replace('"at":3', '"at":1e999'), 'f:2: "at" is null'],
   ["a frame of nobody", frame({ from: "me" }), 'f:2: "from" is "me"; expected "client" or "server"'],
   ["an envelope that is no text", frame({ envelope: 1 }), 'f:2: "envelope" is 1; expected the base64 of an envelope'],
-  ["an envelope that is no base64", frame({ envelope: "AA!=" }), 'f:2: "envelope" is no base64'],
-  ["base64 without its padding", frame({ envelope: "AAAAAAIKAA" }), 'f:2: "envelope" is no base64'],
-  ["base64 with a gap", frame({ envelope: "AA=AAAAAIKAA" }), 'f:2: "envelope" is no base64'],
+  ["an envelope that is no base64", frame({ envelope: "AA!=" }), 'f:2: "envelope" is no canonical base64'],
+  ["base64 without its padding", frame({ envelope: "AAAAAAIKAA" }), 'f:2: "envelope" is no canonical base64'],
+  ["base64 with a gap", frame({ envelope: "AA=AAAAAIKAA" }), 'f:2: "envelope" is no canonical base64'],
+  ["base64 with a blank", frame({ envelope: "AAAAAAIKAA= =" }), 'f:2: "envelope" is no canonical base64'],
+  ["base64 with stray bits behind its last byte", frame({ envelope: "AAAAAAIKAB==" }), 'f:2: "envelope" is no canonical base64'],
+  ["base64 of URLs", frame({ envelope: "AAAAAAIK-w==" }), 'f:2: "envelope" is no canonical base64'],
   ["an envelope without a whole header", frame({ envelope: "AAAA" }), "f:2: the envelope has 3 bytes; its header alone takes 5"],
   ["an envelope of another length", frame({ envelope: "AAAAAAMKAA==" }), "f:2: the envelope declares 3 bytes and holds 2"],
 ];
 for (const [name, text, message] of BAD)
-  test(`refuses ${name}`, async () => {
+  test(`the command and the host refuse ${name}, in the same words`, async () => {
     const error = await rejects(read(text));
     assert.instance(error, Failure);
     assert.is((error as Failure).code, "capture_invalid");
     assert.ok((error as Failure).message.startsWith(message), (error as Failure).message);
     assert.ok((error as Failure).nextStep);
+    const played = await rejects(captureFrames(text, "f"));
+    assert.instance(played, ScriptError);
+    assert.is((played as ScriptError).message, (error as Failure).message);
   });
+
+test("reserved flags are read: a capture shows what a bad peer sent", async () => {
+  for (const flags of [1, 3, 4, 0x80, 0xff]) {
+    const frame: CapturedFrame = { ...FRAME, envelope: encodeEnvelope(flags, bytes("ff")) };
+    assert.equal((await read(headerLine(HEADER) + frameLine(frame)))[1], { number: 2, frame });
+    assert.equal(await captureFrames(headerLine(HEADER) + frameLine(frame), "f"), [frame]);
+  }
+});
 
 test("a frame of 16 MiB is read", async () => {
   const [, line] = await read(headerLine(HEADER) + frameLine({ ...FRAME, envelope: encodeEnvelope(0, new Uint8Array(16 << 20)) }));
@@ -204,7 +226,7 @@ test.run();
 
 async function read(content: string): Promise<CaptureLine[]> {
   const found: CaptureLine[] = [];
-  for await (const line of readCapture(linesOf(each([Buffer.from(content)]), "f"), "f")) found.push(line);
+  for await (const line of readCapture(each([Buffer.from(content)]), "f")) found.push(line);
   return found;
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { frameLine, headerLine, RPC } from "../lib/cli/capture.ts";
+import { frameLine, headerLine, RPC } from "../lib/loopback/capture-line.ts";
 import { AgentClientMessage, AgentServerMessage, McpArgs, ConversationStateStructure } from "../lib/agent/index.ts";
 import { encodeEnvelope, encodeValue } from "../wire/index.ts";
 import { bytes, chunkings, hex } from "./check.ts";

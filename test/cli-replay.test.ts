@@ -6,7 +6,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { list, readText } from "../fixtures/load.ts";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
-import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureHeader } from "../lib/cli/capture.ts";
+import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureHeader } from "../lib/loopback/capture-line.ts";
 import { readRecording, type Recording } from "../lib/cli/recording.ts";
 import { check } from "../lib/cli/replay-check.ts";
 import { replayRun, type Replayed } from "../lib/cli/replay-run.ts";

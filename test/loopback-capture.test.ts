@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
-import { readCapture, startLoopback, type PlayedFrame } from "../lib/loopback/index.ts";
+import { frameLine, headerLine, RPC } from "../lib/loopback/capture-line.ts";
+import { readCapture, ScriptError, startLoopback, type PlayedFrame } from "../lib/loopback/index.ts";
 import { encodeEndStream, encodeEnvelope } from "../wire/index.ts";
 import { rejects } from "./check.ts";
 import { conversation, until } from "./loopback-client.ts";
@@ -69,10 +70,8 @@ async function withFile<T>(lines: readonly string[], act: (path: string) => Prom
   }
 }
 
-const base64 = (of: Uint8Array): string => Buffer.from(of).toString("base64");
-
 test("a capture is read from its file", async () => {
-  const lines = ['{"capture":1,"rpc":"agent.v1.AgentService/Run","source":"synthetic"}', ...CAPTURE.map(({ at, from, envelope: e }) => JSON.stringify({ at, from, envelope: base64(e) })), ""];
+  const lines = [headerLine({ capture: 1, rpc: RPC, source: "synthetic" }), ...CAPTURE.map(frameLine)];
   await withFile(lines, async (capture) => {
     assert.equal(await readCapture(capture), CAPTURE.map((one) => ({ ...one, envelope: Uint8Array.from(one.envelope) })));
     await conversation({ capture }, async (client) => {
@@ -84,16 +83,26 @@ test("a capture is read from its file", async () => {
   });
 });
 
-for (const [line, message] of [
-  ["{", "line 2: is no JSON"],
-  ["1", "line 2: must be an object, not 1"],
-  ['{"at":1,"from":"nobody","envelope":""}', "line 2: needs at, from and envelope"],
-  ['{"at":1,"from":"client","envelope":"*"}', "line 2: holds no envelope in base64"],
-  ['{"at":1,"from":"client","envelope":"AAAAAAE="}', "line 2: holds no envelope in base64"],
-] as const)
-  test(`${line} is no line of a capture`, async () => {
-    await withFile(['{"capture":1}', line], async (capture) => assert.match(String(await rejects(startLoopback({ capture }))), message));
+test("a capture's byte order mark is left out, and a line that is none is named", async () => {
+  const header = headerLine({ capture: 1, rpc: RPC, source: "synthetic" });
+  const [frame] = CAPTURE;
+  await withFile([`\ufeff${header}`, frameLine(frame!)], async (capture) => assert.is((await readCapture(capture)).length, 1));
+  await withFile([`${header}{`], async (capture) => {
+    const error = await rejects(startLoopback({ capture }));
+    assert.instance(error, ScriptError);
+    assert.is((error as ScriptError).place, `${capture}:2`);
   });
+});
+
+test("a client frame that cannot be read is waited for like any other", async () => {
+  const odd = [CAPTURE[0]!, frame("client", envelope(Uint8Array.of(0xff))), frame("server", text("a")), frame("server", encodeEnvelope(2, encodeEndStream()))];
+  await conversation({ capture: odd }, async (client) => {
+    client.request();
+    client.send({ kvClientMessage: {} });
+    await client.end();
+    assert.is(client.text, "a");
+  });
+});
 
 test("a capture that is not there is refused", async () => {
   assert.match(String(await rejects(startLoopback({ capture: "/nowhere/at/all.jsonl" }))), "ENOENT");

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { demoScript, readCapture, scriptsFromJson, ScriptError, startLoopback, type Loopback, type LoopbackOptions } from "../loopback/index.ts";
+import { captureFrames } from "../loopback/capture.ts";
+import { demoScript, scriptsFromJson, ScriptError, startLoopback, type Loopback, type LoopbackOptions } from "../loopback/index.ts";
 import { Failure, fileFailure } from "./failure.ts";
 
 /**
@@ -29,7 +30,7 @@ async function readScript(file: string): Promise<LoopbackOptions> {
     throw fileFailure("read", file, error);
   }
   try {
-    if (text.startsWith("{")) return { capture: await readCapture(file) };
+    if (text.startsWith("{")) return { capture: await captureFrames(text, file) };
     return { script: scriptsFromJson(JSON.parse(text)) };
   } catch (error) {
     throw invalid(file, (error as Error).message);

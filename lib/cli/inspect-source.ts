@@ -1,8 +1,8 @@
 /** The forms in which frames reach `inspect`, told apart by their first bytes. */
 import { EnvelopeReader, HEADER_LENGTH, LIMITS, WireError, type Envelope } from "../../wire/index.ts";
-import { readCapture, type CaptureHeader } from "./capture.ts";
+import type { CapturedFrame, CaptureHeader } from "../loopback/capture-line.ts";
+import { readCapture } from "./capture.ts";
 import { Failure } from "./failure.ts";
-import { linesOf } from "./lines.ts";
 
 /** One frame, or a message without an envelope. */
 export interface Frame {
@@ -29,7 +29,7 @@ export async function* framesOf(chunks: AsyncIterable<Uint8Array>, file: string,
   const [first, all] = await peek(chunks);
   if (first === undefined) throw empty(file);
   if (form === "any" && startsJson(first)) {
-    for await (const line of readCapture(linesOf(all, file), file)) {
+    for await (const line of readCapture(all, file)) {
       if ("header" in line) yield line;
       else yield { frame: captured(line.frame) };
     }
@@ -41,7 +41,7 @@ function empty(file: string): Failure {
   return new Failure("input_empty", `${file} holds nothing`, "Give a capture, a stream of envelopes, a message, or the hex text of one.");
 }
 
-function captured({ at, from, envelope }: { at: number; from: "client" | "server"; envelope: Uint8Array }): Frame {
+function captured({ at, from, envelope }: CapturedFrame): Frame {
   return { at, from, flags: envelope[0]!, payload: envelope.subarray(HEADER_LENGTH) };
 }
 

@@ -1,14 +1,8 @@
+import type { Line } from "../loopback/capture-line.ts";
 import { Failure } from "./failure.ts";
 
 /** Bytes of the longest line: a frame of 16 MiB in base64, and room for what stands around it. */
 const LINE = 24 * 1024 * 1024;
-
-/** One line of a file, without its end. */
-export interface Line {
-  /** From 1. */
-  readonly number: number;
-  readonly text: string;
-}
 
 /**
  * Cuts bytes into lines of UTF-8, a byte order mark left out. At most one line is held.

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { HEADER_LENGTH } from "../../wire/index.ts";
-import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureHeader } from "./capture.ts";
+import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureHeader } from "../loopback/capture-line.ts";
 import { fileFailure } from "./failure.ts";
 import { redact } from "./redact.ts";
 

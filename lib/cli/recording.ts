@@ -1,10 +1,10 @@
 /** What a capture tells about a Run beyond its frames: how it was opened, and what the host answered. */
 import { decodeValue, FLAG, HEADER_LENGTH, WireError, type Decoded } from "../../wire/index.ts";
 import { AgentClientMessage, arms, hex, type AgentRunRequest, type ExecClientMessage, type McpToolDefinition } from "../agent/index.ts";
+import type { CapturedFrame, CaptureHeader } from "../loopback/capture-line.ts";
 import type { Tool } from "../session/turn.ts";
-import { readCapture, type CapturedFrame, type CaptureHeader } from "./capture.ts";
+import { readCapture } from "./capture.ts";
 import { Failure } from "./failure.ts";
-import { linesOf } from "./lines.ts";
 
 /** The answer of a host to an exec, as the capture's client wrote it: one message, or more where it streams. */
 export type Answer = readonly Decoded<typeof ExecClientMessage>[];
@@ -48,7 +48,7 @@ export async function readRecording(chunks: AsyncIterable<Uint8Array>, file: str
   let header: CaptureHeader | undefined;
   const frames: RecordedFrame[] = [];
   let size = 0;
-  for await (const line of readCapture(linesOf(chunks, file), file)) {
+  for await (const line of readCapture(chunks, file)) {
     if ("header" in line) {
       header = line.header;
       continue;

@@ -16,8 +16,8 @@ import {
   SelectedImage,
   SetBlobArgs,
 } from "../agent/index.ts";
+import type { CapturedFrame } from "../loopback/capture-line.ts";
 import { contentOf } from "./bytes-content.ts";
-import type { CapturedFrame } from "./capture.ts";
 import { printableText } from "./shown.ts";
 import { isMessage, walk, type AnyTable, type Met } from "./walk.ts";
 

@@ -39,7 +39,7 @@ export async function run(context: Context): Promise<number> {
   const host: Loopback = await startHost(args.value("loopback"));
   try {
     const file = args.value("loopback");
-    const note = `the embedded host, ${file === undefined ? "its demo" : basename(file)}`;
+    const note = `the embedded host, ${file === undefined ? "its demo" : printable(basename(file))}`;
     return await turn(context, prompt, { origin: host.origin, accessToken: "loopback", record: { source: "synthetic", note }, embedded: true });
   } finally {
     for (const { violations } of host.received) for (const violation of violations) context.out.note(`the host objects: ${printable(violation)}`);

@@ -1,46 +1,31 @@
 import { readFile } from "node:fs/promises";
-import { FLAG, HEADER_LENGTH } from "../../wire/index.ts";
+import { FLAG, HEADER_LENGTH, WireError } from "../../wire/index.ts";
 import { AgentClientMessage } from "../agent/index.ts";
+import { captureLines, type CapturedFrame } from "./capture-line.ts";
 import type { Run } from "./run.ts";
-import { isRecord, ScriptError, shown } from "./shape.ts";
 
-/** One frame of a capture (DESIGN §8): an envelope's header and payload. */
-export interface PlayedFrame {
-  /** Milliseconds since the Run opened. */
-  readonly at: number;
-  readonly from: "client" | "server";
-  readonly envelope: Uint8Array;
-}
+/** One frame of a capture: an envelope's header and payload, and when it passed. */
+export type PlayedFrame = Readonly<CapturedFrame>;
 
 /**
- * The frames of a capture file: a line about the capture, then one JSON line a frame.
+ * The frames of a capture file.
  * @throws ScriptError that names the line, or what reading the file throws
  */
 export async function readCapture(path: string): Promise<PlayedFrame[]> {
-  const lines = (await readFile(path, "utf8")).split("\n");
-  return lines.flatMap((line, index) => (line.trim() === "" ? [] : frameOf(line, `${path} line ${index + 1}`)));
+  // The decoder leaves a byte order mark out.
+  return captureFrames(new TextDecoder().decode(await readFile(path)), path);
 }
 
-function frameOf(line: string, place: string): PlayedFrame[] {
-  let json: unknown;
-  try {
-    json = JSON.parse(line);
-  } catch {
-    throw new ScriptError(place, "is no JSON");
-  }
-  if (!isRecord(json)) throw new ScriptError(place, `must be an object, not ${shown(json)}`);
-  if (Object.hasOwn(json, "capture")) return [];
-  const { at, from, envelope } = json;
-  if (typeof at !== "number" || (from !== "client" && from !== "server") || typeof envelope !== "string") throw new ScriptError(place, "needs at, from and envelope");
-  return [{ at, from, envelope: fromBase64(envelope, place) }];
-}
-
-function fromBase64(text: string, place: string): Uint8Array {
-  const bytes = new Uint8Array(Buffer.from(text, "base64"));
-  const declared = bytes.length < HEADER_LENGTH ? -1 : new DataView(bytes.buffer).getUint32(1);
-  // Buffer skips what is no base64: then the length that the header declares, or that of the text, does not fit.
-  if (declared !== bytes.length - HEADER_LENGTH || text.length !== 4 * Math.ceil(bytes.length / 3)) throw new ScriptError(place, "holds no envelope in base64");
-  return bytes;
+/**
+ * The frames of a capture's text.
+ * @param file what the errors call it
+ * @throws ScriptError that names the line
+ */
+export async function captureFrames(text: string, file: string): Promise<PlayedFrame[]> {
+  const frames: PlayedFrame[] = [];
+  const lines = text.split("\n").map((line, index) => ({ number: index + 1, text: line }));
+  for await (const line of captureLines(lines, file)) if ("frame" in line) frames.push(line.frame);
+  return frames;
 }
 
 /**
@@ -64,7 +49,12 @@ export async function playCapture(frames: readonly PlayedFrame[], run: Run): Pro
 }
 
 function beats(envelope: Uint8Array): boolean {
-  return envelope[0] === 0 && isHeartbeat(AgentClientMessage.decode(envelope.subarray(HEADER_LENGTH)));
+  try {
+    return envelope[0] === 0 && isHeartbeat(AgentClientMessage.decode(envelope.subarray(HEADER_LENGTH)));
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
 }
 
 function isHeartbeat({ clientHeartbeat, execClientControlMessage }: ReturnType<typeof AgentClientMessage.decode>): boolean {
