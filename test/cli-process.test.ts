@@ -1,22 +1,24 @@
 /** The built command as a process: exit codes, pipes, signals (DESIGN §5). */
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChildProcess } from "node:child_process";
+import { execFileSync, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { root } from "../fixtures/load.ts";
 import { encodeEnvelope } from "../wire/index.ts";
 import { bytes } from "./check.ts";
-import { ended, spawned, start } from "./cli-spawn.ts";
+import { ended, spawned, start, type Ran } from "./cli-spawn.ts";
 
 const test = suite("cli process");
 
 const HI = "0a060a040a026869";
 
 const SCRIPT = fileURLToPath(new URL("fixtures/captures/text.script.json", root));
+const CAPTURE = fileURLToPath(new URL("fixtures/captures/text.jsonl", root));
 
 const EXITS: [name: string, line: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   ["done is 0", ["inspect", "--hex", HI], 0, /textDelta/, /^$/],
@@ -86,24 +88,66 @@ test("SIGINT ends serve with 130", async () => {
   assert.is((await result).code, 130);
 });
 
-test("SIGINT ends a wait for stdin, and a second one at once", async () => {
-  for (const times of [1, 2]) {
-    const child = start(["inspect"]);
-    child.stdin!.on("error", () => {});
-    child.stdin!.write(encodeEnvelope(0, bytes(HI)));
-    const result = ended(child);
-    await said(child, "textDelta");
-    const sent = performance.now();
-    for (let time = 0; time < times; time++) {
-      child.kill("SIGINT");
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    const ran = await result;
-    // The second may meet a process that is ending already, and has no handler left.
-    assert.ok(ran.code === 130 || (times === 2 && ran.code === null), String(ran.code));
-    assert.ok(performance.now() - sent < 1900, "before its patience is over");
-  }
+for (const [verb, words] of [["inspect", "turnEnded"], ["replay", "Hello!"]] as const)
+  test(`SIGINT ends the wait of ${verb} for stdin at once, with one line`, async () => {
+    // The capture before it says when stdin is reached.
+    await interrupted(start([verb, CAPTURE, "-"]), words);
+  });
+
+test("a second SIGINT ends what waits for stdin, too", async () => {
+  const child = start(["inspect"]);
+  child.stdin!.write(encodeEnvelope(0, bytes(HI)));
+  const result = ended(child);
+  await said(child, "textDelta");
+  child.kill("SIGINT");
+  child.kill("SIGINT");
+  assert.is((await result).code, 130);
 });
+
+test("a refused stdin is not waited for to its end", async () => {
+  const child = start(["inspect"]);
+  child.stdin!.write(bytes("00ffffffff08"));
+  const ran = await within(ended(child), child);
+  assert.is(ran.code, 1);
+  assert.match(ran.stderr, "envelope_length: stdin");
+});
+
+if (process.platform !== "win32") {
+  test("SIGINT ends the wait for a FIFO that nobody writes to, at once", () =>
+    withFifo(async (fifo) => {
+      await Promise.all([interrupted(start(["inspect", CAPTURE, fifo]), "turnEnded"), interrupted(start(["replay", CAPTURE, fifo]), "Hello!")]);
+    }));
+
+  for (const [verb, ...rest] of [["run", "hi"], ["serve"]] as const)
+    test(`SIGINT ends the wait of ${verb} for a FIFO whose writer says nothing, at once`, () =>
+      withFifo(async (fifo) => {
+        const child = start([verb, verb === "run" ? `--loopback=${fifo}` : fifo, ...rest]);
+        const writer = await opened(fifo);
+        try {
+          await interrupted(child);
+        } finally {
+          closeSync(writer);
+        }
+      }));
+
+  test("a FIFO is read to its end", () =>
+    withFifo(async (fifo) => {
+      const result = ended(start(["inspect", fifo]));
+      await writeFile(fifo, bytes(HI));
+      const ran = await result;
+      assert.is(ran.code, 0, ran.stderr);
+      assert.match(ran.stdout, "textDelta");
+    }));
+
+  test("a recording goes into no FIFO, before anything is sent", () =>
+    withFifo(async (fifo) => {
+      const child = start(["run", "--loopback", "--record", fifo, "hi"]);
+      const ran = await within(ended(child), child);
+      assert.is(ran.code, 1);
+      assert.is(ran.stdout, "");
+      assert.match(ran.stderr, /^error local file_unwritable: .*it is a pipe\nnext step: Name a file/);
+    }));
+}
 
 test.run();
 
@@ -117,4 +161,49 @@ async function said(child: ChildProcess, words: string): Promise<void> {
     });
     child.once("close", () => reject(new Error(`ended without saying ${words}: ${text}`)));
   });
+}
+
+/** Sends SIGINT once the program has written `words`, or at once, and sees that it ends soon with one line. */
+async function interrupted(child: ChildProcess, words?: string): Promise<void> {
+  const result = ended(child);
+  if (words !== undefined) await said(child, words);
+  const sent = performance.now();
+  child.kill("SIGINT");
+  const ran = await within(result, child);
+  assert.is(ran.code, 130);
+  assert.is(ran.stderr.replace(/^billing: .*\n/, ""), "interrupted\n");
+  assert.ok(performance.now() - sent < 1900, "before its patience is over");
+}
+
+/** What `result` comes to; a program that does not end is ended after ten seconds. */
+async function within(result: Promise<Ran>, child: ChildProcess): Promise<Ran> {
+  const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+  try {
+    return await result;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function withFifo(work: (fifo: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "cli-process-"));
+  try {
+    const fifo = join(folder, "fifo");
+    execFileSync("mkfifo", [fifo]);
+    await work(fifo);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Opens a FIFO for writing as soon as somebody reads it. */
+async function opened(fifo: string): Promise<number> {
+  for (;;) {
+    try {
+      return openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENXIO") throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
 }

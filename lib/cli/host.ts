@@ -1,15 +1,17 @@
-import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { captureFrames } from "../loopback/capture.ts";
 import { demoScript, scriptsFromJson, ScriptError, startLoopback, type Loopback, type LoopbackOptions } from "../loopback/index.ts";
-import { Failure, fileFailure } from "./failure.ts";
+import { Failure } from "./failure.ts";
+import { inputOf, type Input } from "./input.ts";
+import type { Context } from "./verb.ts";
 
 /**
  * Starts the embedded host on 127.0.0.1.
- * @param file a script or scripts as JSON, or a capture to play; without one, the demo
+ * @param file a script or scripts as JSON, or a capture to play; `-` for stdin; without one, the demo
  * @throws Failure `script_invalid`, `file_unreadable`, or `port_taken`
  */
-export async function startHost(file: string | undefined, port = 0): Promise<Loopback> {
-  const options = file === undefined ? { script: demoScript() } : await readScript(file);
+export async function startHost(file: string | undefined, context: Pick<Context, "stdin" | "signal">, port = 0): Promise<Loopback> {
+  const options = file === undefined ? { script: demoScript() } : await readScript(inputOf(file, context));
   try {
     return await startLoopback({ ...options, port });
   } catch (error) {
@@ -22,18 +24,13 @@ export async function startHost(file: string | undefined, port = 0): Promise<Loo
 }
 
 /** A capture's first line is an object; a script is a list. */
-async function readScript(file: string): Promise<LoopbackOptions> {
-  let text: string;
+async function readScript({ name, chunks }: Input): Promise<LoopbackOptions> {
+  const content = await text(chunks);
   try {
-    text = await readFile(file, "utf8");
+    if (content.startsWith("{")) return { capture: await captureFrames(content, name) };
+    return { script: scriptsFromJson(JSON.parse(content)) };
   } catch (error) {
-    throw fileFailure("read", file, error);
-  }
-  try {
-    if (text.startsWith("{")) return { capture: await captureFrames(text, file) };
-    return { script: scriptsFromJson(JSON.parse(text)) };
-  } catch (error) {
-    throw invalid(file, (error as Error).message);
+    throw invalid(name, (error as Error).message);
   }
 }
 

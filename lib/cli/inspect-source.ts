@@ -55,8 +55,12 @@ async function peek(chunks: AsyncIterable<Uint8Array>): Promise<[Uint8Array | un
 }
 
 async function* rest(first: Uint8Array | undefined, iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (first !== undefined) yield first;
-  for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+  try {
+    if (first !== undefined) yield first;
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
 }
 
 const BRACE = 0x7b;

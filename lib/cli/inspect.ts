@@ -1,7 +1,7 @@
-import { createReadStream } from "node:fs";
 import { decodeEndStream, FLAG, type Message } from "../../wire/index.ts";
 import * as agent from "../agent/index.ts";
-import { fileFailure, tell, UsageError } from "./failure.ts";
+import { tell, UsageError } from "./failure.ts";
+import { inputOf, type Input } from "./input.ts";
 import { fieldLines } from "./inspect-text.ts";
 import { flagWords, framesOf, type Found, type Frame } from "./inspect-source.ts";
 import { nearest } from "./nearest.ts";
@@ -14,55 +14,38 @@ import type { AnyTable } from "./walk.ts";
 const EXTENT: Extent = { fields: 2000, text: 200, bytes: 48 };
 const FULL: Extent = { fields: Infinity, text: Infinity, bytes: Infinity };
 
-/** One thing to inspect. */
-interface Input {
-  readonly name: string;
-  readonly chunks: AsyncIterable<Uint8Array>;
-  readonly form: "any" | "hex";
-}
-
-/** Prints every frame of the inputs (DESIGN §5). Resolves to 1 where a frame or an input was malformed. */
+/** Prints every frame of the inputs (DESIGN §5). Resolves to 1 where a frame or an input was malformed. @throws at an abort */
 export async function inspect(context: Context): Promise<number> {
   const { arguments: args, out, signal } = context;
   const table = args.has("as") ? tableOf(args.value("as")!) : undefined;
   let failed = false;
-  for (const input of inputsOf(context)) {
-    const inspection = new Inspection(context, input.name, table, args.has("full") ? FULL : EXTENT);
+  for (const { name, chunks } of inputsOf(context)) {
+    const inspection = new Inspection(context, name, table, args.has("full") ? FULL : EXTENT);
     try {
-      for await (const found of framesOf(input.chunks, input.name, input.form)) {
-        if (signal.aborted) return 1;
+      for await (const found of framesOf(chunks, name, args.has("hex") ? "hex" : "any")) {
+        signal.throwIfAborted();
         inspection.show(found);
         await out.drained();
       }
     } catch (error) {
+      signal.throwIfAborted();
       failed = true;
-      tell(out, fromFile(error, input.name));
+      tell(out, error);
     }
     failed ||= inspection.failed;
   }
   return failed ? 1 : 0;
 }
 
-function inputsOf({ arguments: args, stdin }: Context): Input[] {
-  const { positionals } = args;
-  const form = args.has("hex") ? "hex" : "any";
-  if (positionals.length === 0) {
-    if (stdin.isTTY) throw new UsageError("inspect needs a FILE, --hex HEX, or bytes on stdin", "inspect");
-    return [{ name: "stdin", chunks: stdin, form }];
-  }
-  return positionals.map((positional) => {
-    if (positional === "-") return { name: "stdin", chunks: stdin, form };
-    if (form === "hex") return { name: "the hex", chunks: once(Buffer.from(positional)), form };
-    return { name: positional, chunks: createReadStream(positional), form };
-  });
+function inputsOf(context: Context): Input[] {
+  const { positionals, has } = context.arguments;
+  if (positionals.length === 0 && context.stdin.isTTY) throw new UsageError("inspect needs a FILE, --hex HEX, or bytes on stdin", "inspect");
+  if (positionals.length === 0) return [inputOf("-", context)];
+  return positionals.map((positional) => (has("hex") && positional !== "-" ? { name: "the hex", chunks: once(Buffer.from(positional)) } : inputOf(positional, context)));
 }
 
 async function* once(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
   yield chunk;
-}
-
-function fromFile(error: unknown, name: string): unknown {
-  return error instanceof Error && "syscall" in error ? fileFailure("read", name, error) : error;
 }
 
 const SIDES = { client: agent.AgentClientMessage as AnyTable, server: agent.AgentServerMessage as AnyTable };

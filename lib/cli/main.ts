@@ -9,8 +9,6 @@ const interruption = new AbortController();
 process.on("SIGINT", () => {
   if (interruption.signal.aborted) process.exit(EXIT.interrupted);
   interruption.abort();
-  // A verb that waits for input waits no more.
-  process.stdin.destroy();
   setTimeout(() => process.exit(EXIT.interrupted), PATIENCE).unref();
 });
 

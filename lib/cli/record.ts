@@ -1,7 +1,7 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { HEADER_LENGTH } from "../../wire/index.ts";
 import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureHeader } from "../loopback/capture-line.ts";
-import { fileFailure } from "./failure.ts";
+import { Failure, fileFailure } from "./failure.ts";
 import { redact } from "./redact.ts";
 
 /** What a recorder writes into the first line. */
@@ -53,10 +53,12 @@ export class Recorder {
   #start(file: string): void {
     try {
       if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+      this.#descriptor = undefined;
+      if (statSync(file, { throwIfNoEntry: false })?.isFIFO()) throw pipe(file);
       this.#descriptor = openSync(file, "w", 0o600);
       this.files.push(file);
     } catch (error) {
-      this.#failure = fileFailure("write", file, error);
+      this.#failure = error instanceof Failure ? error : fileFailure("write", file, error);
     }
     this.#write(headerLine({ capture: 1, rpc: RPC, ...this.#header }));
   }
@@ -69,6 +71,11 @@ export class Recorder {
       this.#failure = fileFailure("write", this.files.at(-1)!, error);
     }
   }
+}
+
+/** Opening or writing it would stop everything, an interrupt too, until somebody reads. */
+function pipe(file: string): Failure {
+  return new Failure("file_unwritable", `cannot write ${file}: it is a pipe`, "Name a file.");
 }
 
 /** The tag of AgentClientMessage.run_request: no other client message begins with it. */

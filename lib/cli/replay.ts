@@ -1,7 +1,7 @@
-import { createReadStream } from "node:fs";
 import { AgentClientMessage } from "../agent/index.ts";
 import { Display } from "./display.ts";
-import { fileFailure, tell } from "./failure.ts";
+import { tell } from "./failure.ts";
+import { inputOf } from "./input.ts";
 import { fieldLines } from "./inspect-text.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -18,25 +18,27 @@ const EXTENT: Extent = { fields: 200, text: 2000, bytes: 64 };
 /**
  * Replays captures (DESIGN §5). With --check it resolves to 1 at a difference; without, where a turn failed, as `run`
  * would have.
+ * @throws at an abort
  */
-export async function replay({ arguments: args, out, stdin, signal }: Context): Promise<number> {
+export async function replay(context: Context): Promise<number> {
+  const { arguments: args, out, signal } = context;
   let code = 0;
   for (const file of args.positionals) {
-    if (signal.aborted) return 1;
-    const name = file === "-" ? "stdin" : file;
+    const { name, chunks } = inputOf(file, context);
     try {
-      const recording = await readRecording(file === "-" ? stdin : createReadStream(file), name);
-      if (!(await replayFile(name, recording, args.has("check"), out))) code = 1;
+      const recording = await readRecording(chunks, name);
+      if (!replayFile(name, recording, args.has("check"), out)) code = 1;
     } catch (error) {
+      signal.throwIfAborted();
       code = 1;
-      tell(out, error instanceof Error && "syscall" in error ? fileFailure("read", file, error) : error);
+      tell(out, error);
     }
     await out.drained();
   }
   return code;
 }
 
-async function replayFile(file: string, recording: Recording, checking: boolean, out: Output): Promise<boolean> {
+function replayFile(file: string, recording: Recording, checking: boolean, out: Output): boolean {
   const { source, client, note } = recording.header;
   if (out.json) out.object({ type: "capture", file, ...recording.header });
   else out.line(`${out.style.bold(file)} ${out.style.dim(printable([source, client, note].filter(Boolean).join(" · ")))}`);

@@ -36,7 +36,7 @@ export async function run(context: Context): Promise<number> {
   }
   // Only here: a run against the service needs no host.
   const { startHost } = await import("./host.ts");
-  const host: Loopback = await startHost(args.value("loopback"));
+  const host: Loopback = await startHost(args.value("loopback"), context);
   try {
     const file = args.value("loopback");
     const note = `the embedded host, ${file === undefined ? "its demo" : printable(basename(file))}`;

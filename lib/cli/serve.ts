@@ -6,9 +6,10 @@ import { printable } from "./printable.ts";
 import type { Context } from "./verb.ts";
 
 /** Runs the embedded host until it is interrupted, which is its only end: exit 130 (DESIGN §5). */
-export async function serve({ arguments: args, out, signal }: Context): Promise<number> {
+export async function serve(context: Context): Promise<number> {
+  const { arguments: args, out, signal } = context;
   const port = args.has("port") ? portOf(args.value("port")!) : 0;
-  const host = await startHost(args.positionals[0], port);
+  const host = await startHost(args.positionals[0], context, port);
   try {
     if (out.json) out.object({ type: "listening", origin: host.origin });
     else {
