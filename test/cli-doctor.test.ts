@@ -19,12 +19,13 @@ function token(claims: object): string {
   return `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`;
 }
 
-test("a fresh machine is fine, and every variable is listed with its default", async () => {
+test("a fresh machine lacks the token alone, and every variable is listed with its default", async () => {
   const ran = await cli(["doctor"]);
-  assert.is(ran.code, 0, ran.stdout);
+  assert.is(ran.code, 1, ran.stdout);
+  assert.equal(ran.stdout.match(/^fail.*/gm), ["fail token         PI_CURSOR_TOKEN is not set"]);
+  assert.match(ran.stdout, /^ +Set it: export PI_CURSOR_TOKEN=\$\(cursor-wire login\)\./m);
   assert.match(ran.stdout, /^ok {3}Node +v\d+\./m);
   assert.match(ran.stdout, /^ok {3}origin +https:\/\/agentn\.us\.api5\.cursor\.sh$/m);
-  assert.match(ran.stdout, /^note token/m);
   for (const [name, { initial }] of Object.entries(VARIABLES)) assert.ok(ran.stdout.includes(`${name.padEnd(37)} default  ${initial || "–"}\n`), name);
 });
 
@@ -37,12 +38,21 @@ test("secrets are never printed", async () => {
   }
 });
 
-test("a token says when it runs out", async () => {
+test("a host of this machine needs no token", async () => {
+  const { ran, of } = await findings({ CURSOR_PROVIDER_AGENT_ORIGIN: "http://127.0.0.1:1" });
+  assert.is(ran.code, 0, ran.stdout);
+  assert.is(of("token")[0]!["state"], "ok");
+});
+
+test("a token says when it runs out, and fails when it has", async () => {
   const later = await findings({ PI_CURSOR_TOKEN: token({ exp: 4_000_000_000 }) });
   assert.match(later.of("token")[0]!["detail"] as string, "it runs out at 2096-10-02");
+  assert.is(later.ran.code, 0);
   const before = await findings({ PI_CURSOR_TOKEN: token({ exp: 1 }) });
-  assert.match(before.of("token")[0]!["detail"] as string, "it ran out at 1970");
-  for (const opaque of ["opaque", token({ exp: "soon" })]) assert.is((await findings({ PI_CURSOR_TOKEN: opaque })).of("token")[0]!["detail"], "PI_CURSOR_TOKEN is set");
+  assert.match(before.of("token")[0]!["detail"] as string, "ran out at 1970");
+  assert.match(before.of("token")[0]!["nextStep"] as string, "Set it anew: export PI_CURSOR_TOKEN=");
+  assert.is(before.ran.code, 1);
+  for (const opaque of ["opaque", token({ exp: "soon" }), token({ exp: 1e300 })]) assert.is((await findings({ PI_CURSOR_TOKEN: opaque })).of("token")[0]!["detail"], "PI_CURSOR_TOKEN is set");
 });
 
 test("a token that no header may hold fails", async () => {
@@ -65,10 +75,17 @@ for (const [env, detail] of WRONG)
     assert.ok(of("environment")[0]!["nextStep"]);
   });
 
-test("a misspelt variable is noted with the nearest", async () => {
-  const { ran, of } = await findings({ CURSOR_PROVIDER_IDEL_MS: "1", CURSOR_PROVIDER_SOMETHING_ELSE_ALTOGETHER: "1" });
+test("a misspelt variable is warned of with the nearest", async () => {
+  const { ran, of } = await findings({
+    PI_CURSOR_TOKEN: "opaque",
+    CURSOR_PROVIDER_IDEL_MS: "1",
+    PI_CURSOR_TOKNE: "1",
+    CURSOR_PROVIDER_SOMETHING_ELSE_ALTOGETHER: "1",
+    PI_CURSORY: "1",
+  });
   assert.is(ran.code, 0);
-  assert.equal(of("environment").map(({ nextStep }) => nextStep), ["Did you mean CURSOR_PROVIDER_IDLE_MS?", undefined]);
+  assert.equal(of("environment").map(({ nextStep }) => nextStep), ["Did you mean CURSOR_PROVIDER_IDLE_MS?", "Did you mean PI_CURSOR_TOKEN?", undefined]);
+  for (const finding of of("environment")) assert.is(finding["state"], "warn");
 });
 
 test("a debug file is noted", async () => {
@@ -87,7 +104,7 @@ test("the folder of handles is there, can be made, or is something else", async 
     assert.match((await findings({ HOME: folder })).of("handles")[0]!["detail"] as string, join(folder, ".config/pi/agent/cursor-provider/handles"));
     if (process.getuid?.() !== 0) {
       mkdirSync(join(folder, "locked"), { mode: 0o500 });
-      assert.is((await at(join(folder, "locked")))["state"], "note");
+      assert.is((await at(join(folder, "locked")))["state"], "warn");
     }
   } finally {
     rmSync(folder, { recursive: true });

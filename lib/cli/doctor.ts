@@ -1,7 +1,9 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { tokenEnd } from "../account/index.ts";
 import { readConfig, VARIABLES } from "../driver/config.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
+import { isLoopback } from "../driver/origin.ts";
 import { peerText } from "../session/failures.ts";
 import { told } from "./failure.ts";
 import { nearest } from "./nearest.ts";
@@ -10,10 +12,10 @@ import { printable } from "./printable.ts";
 import type { Context } from "./verb.ts";
 import { version } from "./version.ts";
 
-/** One thing that was looked at. `fail`: no Run can start; `note`: worth knowing. */
+/** One thing that was looked at. `fail`: no Run can start; `warn`: something is not as it was meant; `note`: worth knowing. */
 interface Finding {
   readonly subject: string;
-  readonly state: "ok" | "note" | "fail";
+  readonly state: "ok" | "note" | "warn" | "fail";
   readonly detail: string;
   readonly nextStep?: string;
 }
@@ -31,8 +33,8 @@ export async function doctor({ out, env }: Context): Promise<number> {
 
 function show(out: Output, { subject, state, detail, nextStep }: Finding): void {
   const { style } = out;
-  const mark = state === "ok" ? style.dim("ok  ") : state === "note" ? style.yellow("note") : style.red("fail");
-  out.line(`${mark} ${subject.padEnd(13)} ${printable(detail)}`);
+  const mark = { ok: style.dim, note: style.cyan, warn: style.yellow, fail: style.red }[state];
+  out.line(`${mark(state.padEnd(4))} ${subject.padEnd(13)} ${printable(detail)}`);
   if (nextStep) out.line(`     ${"".padEnd(13)} ${style.dim(printable(nextStep))}`);
 }
 
@@ -61,29 +63,22 @@ function settings(env: Env): Finding[] {
   }
 }
 
+/** The token that a Run would take: a host of this machine needs none. */
 function token(env: Env): Finding {
-  const value = env["PI_CURSOR_TOKEN"];
   const subject = "token";
-  if (!value) {
-    const nextStep = "Only run, probe and the account's verbs need it; --loopback does not, and Pi logs in by itself.";
-    return { subject, state: "note", detail: "PI_CURSOR_TOKEN is not set", nextStep };
-  }
-  if (!/^[\x21-\x7e]+$/.test(value)) {
-    const detail = "PI_CURSOR_TOKEN holds characters that no header may hold";
-    return { subject, state: "fail", detail, nextStep: "Set it without spaces and line breaks." };
-  }
-  return { subject, state: "ok", detail: `PI_CURSOR_TOKEN is set${expiry(value)}` };
+  const value = env["PI_CURSOR_TOKEN"];
+  if (!value && onThisMachine(env["CURSOR_PROVIDER_AGENT_ORIGIN"])) return { subject, state: "ok", detail: "PI_CURSOR_TOKEN is not set; a host of this machine needs none" };
+  const nextStep = `${value ? "Set it anew" : "Set it"}: export PI_CURSOR_TOKEN=$(cursor-wire login). Pi logs in by itself, and --loopback needs none.`;
+  if (!value) return { subject, state: "fail", detail: "PI_CURSOR_TOKEN is not set", nextStep };
+  if (!/^[\x21-\x7e]+$/.test(value)) return { subject, state: "fail", detail: "PI_CURSOR_TOKEN holds characters that no header may hold", nextStep };
+  const end = new Date(tokenEnd(value) ?? NaN);
+  if (Number.isNaN(end.getTime())) return { subject, state: "ok", detail: "PI_CURSOR_TOKEN is set" };
+  if (end.getTime() <= Date.now()) return { subject, state: "fail", detail: `PI_CURSOR_TOKEN ran out at ${end.toISOString()}`, nextStep };
+  return { subject, state: "ok", detail: `PI_CURSOR_TOKEN is set; it runs out at ${end.toISOString()}` };
 }
 
-/** When the token runs out, where it is a JWT that says so. */
-function expiry(value: string): string {
-  try {
-    const { exp } = JSON.parse(Buffer.from(value.split(".")[1] ?? "", "base64url").toString()) as { exp?: unknown };
-    if (typeof exp !== "number") return "";
-    return `${exp * 1000 < Date.now() ? "; it ran out at" : "; it runs out at"} ${new Date(exp * 1000).toISOString()}`;
-  } catch {
-    return "";
-  }
+function onThisMachine(origin: string | undefined): boolean {
+  return origin !== undefined && URL.canParse(origin) && isLoopback(new URL(origin));
 }
 
 /** Whether handles can be kept: the folder itself, or the nearest one above that is there. */
@@ -98,7 +93,7 @@ function folder(env: Env): Finding {
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch {
     const detail = `${path} can't be written: conversations are rebuilt each turn`;
-    return { subject, state: "note", detail, nextStep: "Check its permissions, or set CURSOR_PROVIDER_HANDLE_DIR." };
+    return { subject, state: "warn", detail, nextStep: "Check its permissions, or set CURSOR_PROVIDER_HANDLE_DIR." };
   }
   return { subject, state: "ok", detail: there === path ? path : `${path} (made when it is needed)` };
 }
@@ -124,10 +119,10 @@ function executable(path: string): boolean {
 function misspelt(env: Env): Finding[] {
   const known = Object.keys(VARIABLES);
   return Object.keys(env)
-    .filter((name) => name.startsWith("CURSOR_PROVIDER_") && !known.includes(name))
+    .filter((name) => /^(?:CURSOR_PROVIDER|PI_CURSOR)_/.test(name) && !known.includes(name))
     .map((name) => {
       const near = nearest(name, known);
-      return { subject: "environment", state: "note", detail: `${name} means nothing here`, ...(near !== undefined && { nextStep: `Did you mean ${near}?` }) };
+      return { subject: "environment", state: "warn", detail: `${name} means nothing here`, ...(near !== undefined && { nextStep: `Did you mean ${near}?` }) };
     });
 }
 

@@ -86,7 +86,7 @@ export const VERBS: readonly Verb[] = [
     name: "doctor",
     operands: "",
     summary: "environment, origin, handle folder, Node version, Pi found or not; no secrets",
-    details: ["Opens no connection. Exits 1 where something would keep a Run from starting."],
+    details: ["Opens no connection. Exits 1 where something would keep a Run from starting, a missing token included."],
     options: [],
     examples: ["cursor-wire doctor"],
     count: { least: 0, most: 0 },
