@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { ANSWER_BYTES, withConnection, type UnaryAnswer, type UnaryRequest } from "../lib/account/connection.ts";
+import { refused } from "../lib/account/failures.ts";
 import { accountOrigin } from "../lib/account/origin.ts";
 import { startAccountLoopback, type AccountAnswer } from "../lib/loopback/account.ts";
 import type { CursorError } from "../lib/session/errors.ts";
@@ -160,8 +161,23 @@ for (const [what, options, expected] of [
     assert.is(accountOrigin(options).origin, expected);
   });
 
-test("accounts go to no origin that is not allowed", () => {
-  assert.throws(() => accountOrigin({ env: { CURSOR_PROVIDER_AGENT_ORIGIN: "https://evil.example" } }), (error: CursorError) => error.code === "origin_not_allowed");
+for (const [what, options, nextStep] of [
+  ["what is given", { origin: "https://evil.example" }, "Use https://api2.cursor.sh, where accounts live"],
+  ["the variable", { env: { CURSOR_PROVIDER_AGENT_ORIGIN: "https://evil.example" } }, "Unset CURSOR_PROVIDER_AGENT_ORIGIN: accounts live at https://api2.cursor.sh"],
+] as const)
+  test(`accounts go to no origin that is not allowed by ${what}, and the next step is about theirs`, () => {
+    assert.throws(
+      () => accountOrigin(options),
+      (error: CursorError) => error.kind === "local" && error.code === "origin_not_allowed" && error.message.includes("https://evil.example") && error.nextStep.startsWith(nextStep),
+    );
+  });
+
+test("no status has a next step about the agent's origin", () => {
+  for (let status = 300; status < 600; status++) {
+    const { code, nextStep } = refused({ status, contentType: "text/html", body: new Uint8Array(0) }, []);
+    assert.not.match(nextStep, "CURSOR_PROVIDER_AGENT_ORIGIN", `${status} ${code}`);
+    if (status === 404 || status === 302) assert.match(nextStep, "the account's origin: it is https://api2.cursor.sh");
+  }
 });
 
 test.run();

@@ -32,9 +32,12 @@ test("login shows no token on a terminal", async () => {
 
 test("login ends at an interrupt, and refuses an origin off the allowlist", async () => {
   assert.is((await cli(["login", "--origin", "http://127.0.0.1:1"], { signal: AbortSignal.abort() })).code, 130);
-  const ran = await cli(["login", "--origin", "https://evil.example"]);
-  assert.is(ran.code, 1);
-  assert.match(ran.stderr, "error local origin_not_allowed");
+  for (const verb of ["login", "models"]) {
+    const ran = await cli([verb, "--origin", "https://evil.example"]);
+    assert.is(ran.code, 1);
+    assert.match(ran.stderr, "error local origin_not_allowed");
+    assert.match(ran.stderr, "next step: Use https://api2.cursor.sh, where accounts live");
+  }
 });
 
 test("models lists slugs, and the slug of each thinking level", async () => {

@@ -26,6 +26,7 @@ test("a fresh machine lacks the token alone, and every variable is listed with i
   assert.match(ran.stdout, /^ +Set it: export PI_CURSOR_TOKEN=\$\(cursor-wire login\)\./m);
   assert.match(ran.stdout, /^ok {3}Node +v\d+\./m);
   assert.match(ran.stdout, /^ok {3}origin +https:\/\/agentn\.us\.api5\.cursor\.sh$/m);
+  assert.match(ran.stdout, /^ok {3}account +https:\/\/api2\.cursor\.sh$/m);
   for (const [name, { initial }] of Object.entries(VARIABLES)) assert.ok(ran.stdout.includes(`${name.padEnd(37)} default  ${initial || "–"}\n`), name);
 });
 
@@ -42,6 +43,7 @@ test("a host of this machine needs no token", async () => {
   const { ran, of } = await findings({ CURSOR_PROVIDER_AGENT_ORIGIN: "http://127.0.0.1:1" });
   assert.is(ran.code, 0, ran.stdout);
   assert.is(of("token")[0]!["state"], "ok");
+  assert.is(of("account")[0]!["detail"], "http://127.0.0.1:1");
 });
 
 test("a token says when it runs out, and fails when it has", async () => {

@@ -2,6 +2,7 @@
 import { CursorError, cursorError, type ErrorKind } from "../session/errors.ts";
 import { peerText, transportFailure } from "../session/failures.ts";
 import type { UnaryAnswer } from "./connection.ts";
+import { ACCOUNT_ORIGIN } from "./origin.ts";
 
 const NEXT_STEPS: Readonly<Record<ErrorKind, string>> = {
   auth: "Log in again, or set PI_CURSOR_TOKEN to a current access token.",
@@ -40,8 +41,13 @@ export function lost(why: unknown): CursorError {
  */
 export function refused(answer: UnaryAnswer, secrets: readonly string[]): CursorError {
   const body = scrubbed(new TextDecoder().decode(answer.body.subarray(0, 4096)), secrets);
-  return new CursorError(transportFailure({ type: "response", status: answer.status, contentType: answer.contentType, body }, { model: "", output: false, fullness: 0 }));
+  const failure = transportFailure({ type: "response", status: answer.status, contentType: answer.contentType, body }, { model: "", output: false, fullness: 0 });
+  return new CursorError(ASTRAY.has(failure.code) ? { ...failure, nextStep: CHECK_ORIGIN } : failure);
 }
+
+/** What a host answers that is another than was meant: a Run's next step would be about the agent's origin. */
+const ASTRAY: ReadonlySet<string> = new Set(["not_found", "http_status"]);
+const CHECK_ORIGIN = `Check the account's origin: it is ${ACCOUNT_ORIGIN}, or a host of this machine; redirects are never followed.`;
 
 /** `text` without `secrets`, fit for an error. */
 export function scrubbed(text: string, secrets: readonly string[]): string {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { tokenEnd } from "../account/index.ts";
+import { accountOrigin, tokenEnd } from "../account/index.ts";
 import { readConfig, VARIABLES } from "../driver/config.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
 import { isLoopback } from "../driver/origin.ts";
@@ -54,6 +54,7 @@ function settings(env: Env): Finding[] {
     const { origin, clocks, debug } = readConfig(env);
     return [
       { subject: "origin", state: "ok", detail: origin.origin },
+      { subject: "account", state: "ok", detail: accountOrigin({ env }).origin },
       { subject: "clocks", state: "ok", detail: `first ${clocks.first} ms, idle ${clocks.idle} ms, tool use ${clocks.toolUse} ms` },
       ...(debug === undefined ? [] : [{ subject: "debug", state: "note", detail: `redacted summaries are written to ${debug}` } as const]),
     ];
