@@ -63,6 +63,11 @@ test("the events of a turn are printed in order", async () => {
   assert.match(text.stdout, /— \d+ tokens in \(estimated\), 40 out\n/);
 });
 
+test("a diagnostic is told with its details", async () => {
+  const ran = await cli(["replay", "-"], { input: readText("fixtures/captures/text.jsonl") });
+  assert.match(ran.stderr, /^billing: The service's own count of the turn, .* \(inputTokens \d+, outputTokens \d+\)$/m);
+});
+
 test("a turn that failed is told like a run that fails, but holds its check", async () => {
   const input = readText("fixtures/captures/error.jsonl");
   const [plain, checked] = [await cli(["replay", "-"], { input }), await cli(["replay", "--check", "-"], { input })];

@@ -1,5 +1,5 @@
 /** `run`: one turn for people and for programs (DESIGN §5), and `serve`. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
 import { createConnection, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -229,6 +229,15 @@ test("a failed turn is recorded too", () =>
     assert.is(ran.code, 1);
     assert.match(ran.stderr, `recorded: ${file}`);
     assert.is((await cli(["replay", "--check", file])).code, 0);
+  }));
+
+test("--session with --loopback says in one line that nothing is kept", () =>
+  inFolder(async (folder) => {
+    const handles = join(folder, "handles");
+    const ran = await cli(["run", `--loopback=${scriptIn(folder, HELLO)}`, "--session", "s", "hi"], { env: { CURSOR_PROVIDER_HANDLE_DIR: handles } });
+    assert.is(ran.code, 0);
+    assert.is(ran.stderr, "--session keeps nothing here: the conversations of the embedded host end with it.\n");
+    assert.not.ok(existsSync(handles));
   }));
 
 test("--session goes on with the remote conversation in the next process", () =>

@@ -1,4 +1,4 @@
-import type { ToolMessage, TurnEvent } from "../session/turn.ts";
+import type { Diagnostic, ToolMessage, TurnEvent } from "../session/turn.ts";
 import type { Output } from "./output.ts";
 import { jsonLine, printable } from "./printable.ts";
 
@@ -28,6 +28,13 @@ export class Display {
     const text = content.map((part) => (part.type === "text" ? part.text : `(${part.mimeType})`)).join("\n");
     if (this.#out.json) this.#out.object({ type: "tool_result", id: toolCallId, name: toolName, text, isError });
     else this.#out.line(`  ${isError ? this.#out.style.red("failed:") : this.#out.style.dim("=")} ${short(text)}`);
+  }
+
+  /** A diagnostic, with its details, on stderr. */
+  diagnostic({ type, message, ...detail }: Diagnostic): void {
+    const details = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
+    const text = details.length === 0 ? message : `${message} (${details.join(", ")})`;
+    this.#out.note(this.#out.noteStyle.dim(`${type}: ${printable(text)}`));
   }
 
   /** The end of the turn, when its last event has been shown. */

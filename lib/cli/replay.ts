@@ -46,7 +46,7 @@ function replayFile(file: string, recording: Recording, checking: boolean, out: 
   const replayed = replayRun(recording, {
     onEvent: (event) => display.event(event),
     onResult: (result) => display.result(result),
-    onDiagnostic: ({ type, message }) => out.note(out.noteStyle.dim(`${type}: ${printable(message)}`)),
+    onDiagnostic: (diagnostic) => display.diagnostic(diagnostic),
   });
   display.end();
   const { end } = replayed;

@@ -62,6 +62,7 @@ interface Target {
 async function turn({ arguments: args, out, env, signal }: Context, prompt: string, target: Target): Promise<number> {
   const folder = handleFolder(env);
   const sessionId = args.value("session");
+  if (sessionId !== undefined && target.embedded) out.note("--session keeps nothing here: the conversations of the embedded host end with it.");
   const transcript = sessionId === undefined || target.embedded ? undefined : transcriptFile(folder, sessionId);
   const history = transcript === undefined ? [] : await loadTranscript(transcript);
   const recorder = recorderOf(args.value("record"), args.has("redact"), target);
@@ -72,8 +73,8 @@ async function turn({ arguments: args, out, env, signal }: Context, prompt: stri
     env,
     ...(target.embedded && { handles: memoryHandleStore() }),
     ...(recorder && { onFrame: (frame) => recorder.frame(frame) }),
-    onDiagnostic({ type, message }) {
-      if (!UNREMARKABLE.has(type)) out.note(out.noteStyle.dim(`${type}: ${printable(message)}`));
+    onDiagnostic(diagnostic) {
+      if (!UNREMARKABLE.has(diagnostic.type)) display.diagnostic(diagnostic);
     },
   });
   const request: TurnRequest = {

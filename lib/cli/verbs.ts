@@ -14,7 +14,7 @@ export const VERBS: readonly Verb[] = [
       { name: "loopback", value: "FILE", optional: true, meaning: "talk to the embedded host, with the script of FILE" },
       { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
       { name: "model", value: "SLUG", meaning: "the model's published slug" },
-      { name: "session", value: "ID", meaning: "continue or start this session; without it nothing is kept" },
+      { name: "session", value: "ID", meaning: "continue or start this session; without it, and with --loopback, nothing is kept" },
       { name: "record", value: "FILE", meaning: "write the frames of the Run to FILE, as replay and inspect read them" },
       { name: "redact", meaning: "with --record: replace texts by filler of the same length" },
     ],
