@@ -1,4 +1,5 @@
 /** `run`: one turn for people and for programs (DESIGN §5), and `serve`. */
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
 import { createConnection, createServer, type AddressInfo } from "node:net";
@@ -321,6 +322,31 @@ test("serve prints its origin and each Run, and ends at an interrupt with 130", 
     assert.match(text.stdout, /listening on http:\/\/127\.0\.0\.1:\d+/);
     assert.match(text.stdout, /cursor-wire run --origin http:/);
   }));
+
+test("serve answers login, models and a Run on one origin", async () => {
+  const controller = new AbortController();
+  const port = await freePort();
+  const serving = cli(["serve", "--port", String(port)], { signal: controller.signal });
+  await reachable(port);
+  const env = { CURSOR_PROVIDER_AGENT_ORIGIN: `http://127.0.0.1:${port}` };
+  const login = await cli(["login"], { env });
+  assert.is(login.code, 0, login.stderr);
+  const models = await cli(["models", "--json"], { env: { ...env, PI_CURSOR_TOKEN: login.stdout.trim() } });
+  assert.equal(objects(models).map(({ source }) => source), ["service", "service"]);
+  // Neither a garbled refresh nor a path that is none ends the host.
+  const session = connect(env.CURSOR_PROVIDER_AGENT_ORIGIN);
+  for (const path of ["/oauth/token", "//"]) {
+    const stream = session.request({ ":method": "POST", ":path": path });
+    stream.end("{");
+    const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+    assert.is(headers[":status"], path === "//" ? 404 : 200);
+    stream.resume();
+  }
+  session.destroy();
+  assert.is((await cli(["run", "hi"], { env })).code, 0);
+  controller.abort();
+  assert.match((await serving).stdout, "run 1: ");
+});
 
 test("serve tells what the client does wrong", async () => {
   const controller = new AbortController();

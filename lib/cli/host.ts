@@ -6,14 +6,14 @@ import { inputOf, type Input } from "./input.ts";
 import type { Context } from "./verb.ts";
 
 /**
- * Starts the embedded host on 127.0.0.1.
+ * Starts the embedded host on 127.0.0.1, which answers the calls of an account, too.
  * @param file a script or scripts as JSON, or a capture to play; `-` for stdin; without one, the demo
  * @throws Failure `script_invalid`, `file_unreadable`, or `port_taken`
  */
 export async function startHost(file: string | undefined, context: Pick<Context, "stdin" | "signal">, port = 0): Promise<Loopback> {
   const options = file === undefined ? { script: demoScript() } : await readScript(inputOf(file, context));
   try {
-    return await startLoopback({ ...options, port });
+    return await startLoopback({ ...options, port, account: {} });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof ScriptError) throw invalid(file!, message);

@@ -57,8 +57,8 @@ export const VERBS: readonly Verb[] = [
   {
     name: "serve",
     operands: "[FILE]",
-    summary: "the embedded host alone; it plays Run, not the calls of an account",
-    details: ["Listens on 127.0.0.1 until it is interrupted, and answers every Run with the script of FILE or the built-in one."],
+    summary: "the embedded host alone",
+    details: ["Listens on 127.0.0.1 until it is interrupted, and answers every Run with the script of FILE or the built-in one, and login and models with a synthetic account."],
     options: [{ name: "port", value: "N", meaning: "the port to listen on; default: any free one" }],
     examples: ["cursor-wire serve --port 4610"],
     count: { least: 0, most: 1 },

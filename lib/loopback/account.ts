@@ -2,6 +2,7 @@
 import { createServer, constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { Decoded } from "../../wire/index.ts";
+import { jsonObject, textField } from "../account/json.ts";
 import { AvailableModelsResponse, GetDefaultModelForCliResponse, GetUsableModelsResponse, type AvailableModel, type ModelDetails } from "../account/messages.ts";
 
 /** One request as it came. */
@@ -83,12 +84,9 @@ export async function startAccountLoopback(options: AccountOptions = {}): Promis
     session.on("close", () => sessions.delete(session));
   });
   server.on("stream", (stream, headers) => {
-    stream.on("error", () => {});
-    void readRequest(stream, headers).then((request) => {
+    void answerStream(stream, headers, (request) => {
       received.push(request);
-      const answer = answers(request);
-      // Not inside a callback of the session: Node 20 does not survive a session that is destroyed there.
-      setImmediate(() => send(stream, answer));
+      return answers(request);
     });
   });
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
@@ -103,6 +101,14 @@ export async function startAccountLoopback(options: AccountOptions = {}): Promis
   };
 }
 
+/** Reads one request and sends what `answers` says. Never throws. */
+export async function answerStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, answers: (request: AccountRequest) => AccountAnswer): Promise<void> {
+  stream.on("error", () => {});
+  const answer = answers(await readRequest(stream, headers));
+  // Not inside a callback of the session: Node 20 does not survive a session that is destroyed there.
+  setImmediate(() => send(stream, answer));
+}
+
 /** How the account of `options` answers a request; 404 for what it does not know. */
 export function accountAnswers(options: AccountOptions): (request: AccountRequest) => AccountAnswer {
   const { available = AVAILABLE, refreshToken = "synthetic-refresh", accessToken = () => syntheticToken(3600) } = options;
@@ -113,7 +119,7 @@ export function accountAnswers(options: AccountOptions): (request: AccountReques
   const routes: Readonly<Record<string, (request: AccountRequest) => AccountAnswer>> = {
     "/auth/poll": () => (pending-- > 0 ? { status: 404 } : json({ accessToken: accessToken(), refreshToken })),
     "/oauth/token": ({ body }) => {
-      const given = (JSON.parse(new TextDecoder().decode(body)) as { refresh_token?: unknown }).refresh_token;
+      const given = textField(jsonObject(body), "refresh_token");
       return json(given === refreshToken ? { access_token: accessToken() } : { access_token: "", shouldLogout: true });
     },
     "/aiserver.v1.AiService/GetUsableModels": () => proto(GetUsableModelsResponse.encode({ models: usable })),
@@ -129,11 +135,14 @@ export function syntheticToken(seconds: number, subject = "synthetic"): string {
   return `${part({ alg: "none" })}.${part({ sub: subject, exp: Math.floor(Date.now() / 1000) + seconds, id: Math.random() })}.`;
 }
 
+const HERE = "http://127.0.0.1";
+
 async function readRequest(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<AccountRequest> {
   const chunks: Uint8Array[] = [];
   // A stream that is reset ends without more bytes.
   await new Promise<void>((resolve) => stream.on("data", (chunk: Uint8Array) => chunks.push(chunk)).on("end", resolve).on("close", resolve));
-  const url = new URL(headers[":path"] ?? "/", "http://127.0.0.1");
+  const path = headers[":path"] ?? "/";
+  const url = new URL(URL.canParse(path, HERE) ? path : "/", HERE);
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   return { method: headers[":method"] ?? "", path: url.pathname, query: url.searchParams, headers: plain, body: Buffer.concat(chunks) };
 }

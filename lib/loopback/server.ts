@@ -1,5 +1,6 @@
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
+import { accountAnswers, answerStream, type AccountOptions } from "./account.ts";
 import { playCapture, readCapture, type PlayedFrame } from "./capture.ts";
 import { Connection } from "./connection.ts";
 import { fault as faultShape, type Fault, type FaultAction, type RunFault } from "./fault.ts";
@@ -21,6 +22,8 @@ export interface LoopbackOptions {
   script?: Script | Script[];
   /** Plays a capture's server frames instead: its frames, or the path of its file. */
   capture?: readonly PlayedFrame[] | string;
+  /** Answers the calls of an account as well, on the same origin; absent: they get 404. */
+  account?: AccountOptions;
   /** If set, a Run with another token gets 401. */
   token?: string;
   /** What goes wrong. */
@@ -55,7 +58,7 @@ export async function startLoopback(options: LoopbackOptions = {}): Promise<Loop
   const scripts = scriptsFromJson(script);
   for (const [index, one] of faults.entries()) faultShape(one, `fault ${index + 1}`);
   const capture = typeof options.capture === "string" ? await readCapture(options.capture) : options.capture;
-  const served = new Served(scripts, capture, token, faults);
+  const served = new Served(scripts, capture, token, faults, options.account && accountAnswers(options.account));
   await served.listen(port, host);
   return served;
 }
@@ -67,6 +70,7 @@ class Served implements Loopback {
   readonly #capture: readonly PlayedFrame[] | undefined;
   readonly #token: string | undefined;
   readonly #faults: readonly Fault[];
+  readonly #account: ReturnType<typeof accountAnswers> | undefined;
   readonly #freezable: boolean;
   readonly #conversations = new Map<string, Conversation>();
   readonly #sockets = new Set<Socket>();
@@ -77,11 +81,12 @@ class Served implements Loopback {
   #accepted = 0;
   #connecting: Connection | undefined;
 
-  constructor(scripts: readonly Script[], capture: readonly PlayedFrame[] | undefined, token: string | undefined, faults: readonly Fault[]) {
+  constructor(scripts: readonly Script[], capture: readonly PlayedFrame[] | undefined, token: string | undefined, faults: readonly Fault[], account: ReturnType<typeof accountAnswers> | undefined) {
     this.#scripts = scripts;
     this.#capture = capture;
     this.#token = token;
     this.#faults = faults;
+    this.#account = account;
     this.#freezable = faults.some(({ type }) => type === "freeze") || scripts.some((script) => faultsIn(script).some(({ type }) => type === "freeze"));
     this.#http2.on("session", (session) => this.#onSession(session));
     this.#http2.on("stream", (stream, headers) => this.#onStream(stream, headers));
@@ -149,6 +154,7 @@ class Served implements Loopback {
 
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const wrong = wrongRequest(headers);
+    if (wrong === 404 && this.#account !== undefined) return void answerStream(stream, headers, this.#account);
     if (wrong !== undefined) {
       stream.on("error", () => {});
       stream.respond({ ":status": wrong }, { endStream: true });
