@@ -12,6 +12,7 @@ import { AgentServerMessage } from "../lib/agent/index.ts";
 import { encodeEnvelope, encodeValue } from "../wire/index.ts";
 import { TIMERS, type Timer } from "../lib/session/timers.ts";
 import { ask, listen, outcome, rawHost, until, type Host, type Outcome, type Peer } from "./raw-host.ts";
+import { waiting } from "./waiting.ts";
 
 const test = suite("driver-faults");
 
@@ -27,19 +28,6 @@ function noting(clock: ClockFactory): ClockFactory {
     });
 }
 
-/**
- * The ms that `work` waited: turns of the event loop 10 ms or more apart count 10 ms. Where others keep the machine
- * busy, time passes in few turns; only a wait for a clock is made of many.
- */
-async function waiting<T>(work: Promise<T>): Promise<{ result: T; waited: number }> {
-  let waited = 0;
-  const ticks = setInterval(() => (waited += 10), 10);
-  try {
-    return { result: await work, waited };
-  } finally {
-    clearInterval(ticks);
-  }
-}
 /** More ms than a fault's own pauses take, and less than the shortest clock that may be waited for in vain (500 ms). */
 const SOON = 300;
 
@@ -54,18 +42,18 @@ function provider(host: Host, options: Partial<ProviderOptions> = {}, clock = sy
 }
 
 /** Runs one leg against a host and closes both. */
-async function turn(host: Host, options: Partial<ProviderOptions> = {}, clock = systemClock): Promise<Outcome & { waited: number }> {
+async function turn(host: Host, options: Partial<ProviderOptions> = {}, clock = systemClock): Promise<Outcome> {
   const uncaught: unknown[] = [];
   const spy = (error: unknown): void => void uncaught.push(error);
   process.on("uncaughtException", spy);
   process.on("unhandledRejection", spy);
   const used = provider(host, options, clock);
   try {
-    const { result, waited } = await waiting(outcome(used.stream(ask())));
+    const result = await outcome(used.stream(ask()));
     await used.close();
     await until(() => host.sockets.size === 0, "every socket is closed");
     assert.equal(uncaught, []);
-    return { ...result, waited };
+    return result;
   } finally {
     await host.close();
     process.off("uncaughtException", spy);
@@ -73,15 +61,15 @@ async function turn(host: Host, options: Partial<ProviderOptions> = {}, clock = 
   }
 }
 
-/** `clock`: the one that had to run out for it; any other is a wait in vain. */
-function failed(result: Outcome & { waited?: number }, kind: ErrorKind, code?: string, clock?: Timer): void {
+/** `clock`: the one that had to run out for it; any other is a wait in vain. `soon`: ms that may be waited without one. */
+function failed(result: Outcome, kind: ErrorKind, code?: string, clock?: Timer, soon = SOON): void {
   assert.ok(result.error, `expected an error, got ${JSON.stringify(result.events)}`);
   assert.is(result.error.kind, kind, result.error.message);
   if (code !== undefined) assert.is(result.error.code, code, result.error.message);
   assert.ok(result.error.nextStep.length > 0);
   assert.not.ok(result.events.some((event) => event.type === "done"), "no done beside an error");
   assert.equal(ranOut.splice(0), clock === undefined ? [] : [clock]);
-  if (clock === undefined) assert.ok((result.waited ?? 0) < SOON, `waited ${result.waited} ms`);
+  if (clock === undefined) assert.ok(result.waited < soon, `waited ${result.waited} ms`);
   assert.not.match(`${result.error.message} ${result.error.nextStep}`, "planted-token");
 }
 
@@ -513,9 +501,7 @@ for (const [status, kind] of [[401, "auth"], [502, "network"]] as const)
       peer.stream.write("{");
     });
     // It is waited for, in case it says more.
-    const { waited, ...result } = await turn(host);
-    failed(result, kind);
-    assert.ok(waited < 2 * SOON, `waited ${waited} ms`);
+    failed(await turn(host), kind, undefined, undefined, 2 * SOON);
   });
 
 test("a token that the peer sends back is not left in part where its words are cut", async () => {
@@ -542,7 +528,8 @@ test("C20 a peer that asks for the same blob over and over without reading is no
   await new Promise((resolve) => setTimeout(resolve, 700));
   assert.ok(process.memoryUsage.rss() - rss < 200 * size, `${Math.round((process.memoryUsage.rss() - rss) / size)} MiB more`);
   controller.abort();
-  failed(await reading, "aborted");
+  const { result, waited } = await waiting(reading);
+  failed({ ...result, waited }, "aborted");
   await used.close();
   await host.close();
 });

@@ -4,6 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
 import type { CursorError, TurnEvent, TurnRequest } from "../lib/index.ts";
 import { encodeEndStream, encodeEnvelope, EnvelopeReader, FLAG, type ConnectCode, type Decoded } from "../wire/index.ts";
+import { waiting } from "./waiting.ts";
 
 type ServerMessage = Decoded<typeof AgentServerMessage>;
 type ClientMessage = Decoded<typeof AgentClientMessage>;
@@ -144,6 +145,8 @@ export interface Outcome {
   error: CursorError | undefined;
   /** ms from the call to the end. */
   took: number;
+  /** Of these the ms that the code waited, whatever else the machine did. */
+  waited: number;
 }
 
 /** Reads a leg to its end. */
@@ -151,20 +154,21 @@ export async function outcome(stream: AsyncIterable<TurnEvent>): Promise<Outcome
   const started = performance.now();
   const events: TurnEvent[] = [];
   let error: CursorError | undefined;
-  try {
-    for await (const event of stream) events.push(event);
-  } catch (thrown) {
-    error = thrown as CursorError;
-  }
+  const { waited } = await waiting(async () => {
+    try {
+      for await (const event of stream) events.push(event);
+    } catch (thrown) {
+      error = thrown as CursorError;
+    }
+  });
   const text = events.map((event) => (event.type === "text" ? event.delta : "")).join("");
-  return { events, text, error, took: performance.now() - started };
+  return { events, text, error, took: performance.now() - started, waited };
 }
 
-/** Resolves once `done` is true; rejects after `ms`. */
+/** Resolves once `done` is true; rejects after so many ms of looking every 2 ms. */
 export async function until(done: () => boolean, what: string, ms = 2000): Promise<void> {
-  const limit = performance.now() + ms;
-  while (!done()) {
-    if (performance.now() > limit) throw new Error(`not within ${ms} ms: ${what}`);
+  for (let looks = 0; !done(); looks++) {
+    if (looks * 2 > ms) throw new Error(`not within ${ms} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
