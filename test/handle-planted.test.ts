@@ -1,10 +1,11 @@
 /** Whatever may stand at any name that the handle store uses: nothing waits, throws uncaught or leaves the folder. */
-import { execFile } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { chown, lchown, lstat, lutimes, mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdtempSync } from "node:fs";
+import { chown, lchown, link, lstat, lutimes, mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { fileHandleStore } from "../lib/driver/handle-store.ts";
@@ -13,7 +14,12 @@ import { inFolder } from "./folder.ts";
 import { handleOf, quiet, sha256, wordsOf } from "./handles.ts";
 
 const test = suite("handle-planted");
-const run = promisify(execFile);
+/** One pipe and one device: a process for each that is planted would take most of the time. */
+const made = mkdtempSync(join(tmpdir(), "cursor-wire-"));
+const PIPE = join(made, "pipe");
+const DEVICE = join(made, "device");
+execFileSync("mkfifo", [PIPE]);
+test.after(() => rm(made, { recursive: true }));
 /** To root every file is readable: the store then works as this user. */
 const NOBODY = 65534;
 const ROOT = process.getuid?.() === 0;
@@ -35,7 +41,7 @@ interface Kind {
 }
 
 const KINDS: Record<string, Kind> = {
-  "a pipe": { is: "neither", plant: (path) => run("mkfifo", [path]) },
+  "a pipe": { is: "neither", plant: (path) => link(PIPE, path) },
   "a socket": { is: "neither", plant: (path) => once(createServer().unref().listen(path), "listening") },
   "a link to nothing": { is: "neither", plant: (path) => symlink("nowhere", path) },
   "a link to itself": { is: "neither", plant: (path) => symlink(path, path) },
@@ -49,7 +55,8 @@ const KINDS: Record<string, Kind> = {
   "a file that may not be read": { is: "file", refusedAt: [LOCK], plant: (path) => writeFile(path, "x", { mode: 0 }) },
 };
 if (ROOT) {
-  KINDS["a device"] = { is: "neither", plant: (path) => run("mknod", [path, "c", "1", "3"]) };
+  KINDS["a device"] = { is: "neither", plant: (path) => link(DEVICE, path) };
+  execFileSync("mknod", [DEVICE, "c", "1", "3"]);
   KINDS["another user's file"] = { is: "file", refusedAt: [LOCK], plant: (path) => writeFile(path, "x", { mode: 0o600 }).then(() => chown(path, NOBODY - 1, 0)) };
 }
 
@@ -112,7 +119,7 @@ for (const name of [...NEEDED, ...PASSED])
         spied(async () => {
           const [folder, elsewhere] = [join(above, "handles"), join(above, "elsewhere")];
           for (const one of [folder, elsewhere]) await quiet(one).save("s", handleOf("c", "x"));
-          await run("mkfifo", [join(elsewhere, "pipe")]);
+          await link(PIPE, join(elsewhere, "pipe"));
           await writeFile(join(elsewhere, "s.blobs", "0190.tmp"), "");
           const path = join(folder, name);
           await rm(path, { recursive: true, force: true });
