@@ -82,7 +82,7 @@ test("the time to resume does not grow with the length of the history", async ()
   };
   const best = async (): Promise<number> => {
     let least = Infinity;
-    for (let round = 0; round < 8; round++) least = Math.min(least, await time());
+    for (let round = 0; round < 20; round++) least = Math.min(least, await time());
     return least;
   };
   await best();
@@ -90,8 +90,8 @@ test("the time to resume does not grow with the length of the history", async ()
   for (let index = 0; index < 2000; index++) messages.push({ role: "user", content: `question ${index} ${"x".repeat(500)}` }, { role: "assistant", content: [{ type: "text", text: "y".repeat(2000) }] });
   const long = await best();
   assert.equal(host.received.at(-1)!.request!.conversationState!.rootPromptMessagesJson ?? [], [], "a resume holds no history");
-  // A walk over the messages is left, and no reading of them; coverage makes it several times slower.
-  assert.ok(long < short + 40, `${short} ms with a short history, ${long} ms with 2,000 more turns`);
+  // A comparison of each message is left, and no reading of it; coverage makes it several times slower.
+  assert.ok(long < short + 10, `${short} ms with a short history, ${long} ms with 2,000 more turns`);
   await provider.close();
   await host.close();
 });

@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { cpuTime } from "./cpu-time.ts";
 import { fingerprint, toolsetKey } from "../lib/session/fingerprint.ts";
-import type { ImagePart, Message, Tool } from "../lib/session/turn.ts";
+import type { ImagePart, Message, TextPart, Tool } from "../lib/session/turn.ts";
 
 const test = suite("fingerprint");
 
@@ -88,8 +88,37 @@ test("an image that was changed in place has another fingerprint, and its old on
   }
 });
 
-test("known images are not hashed again", () => {
-  const messages = [user(...Array.from({ length: 4 }, (_, number) => image("image/png", String(number).repeat(8_000_000))))];
+test("a message whose parts are changed in place has another fingerprint", () => {
+  const content: (TextPart | ImagePart)[] = [{ type: "text", text: "a" }, image("image/png", "AAAA")];
+  const message: Message = { role: "user", content };
+  const seen = [fingerprint([message])];
+  const changes = [
+    () => Object.assign(content[0]!, { text: "b" }),
+    () => content.push({ type: "text", text: "c" }),
+    () => (content[1] = { type: "text", text: "AAAA" }),
+    () => (content[0] = image("image/png", "AAAA")),
+    () => (message.content = "d"),
+    () => (message.content = [{ type: "text", text: "e" }]),
+  ];
+  for (const change of changes) {
+    change();
+    seen.push(fingerprint([message]));
+  }
+  assert.is(new Set(seen).size, changes.length + 1);
+  assert.is(fingerprint([message]), seen.at(-1));
+});
+
+test("messages that are inserted, left out or turned around change the fingerprint of those behind the same first one", () => {
+  const [a, b, c] = [user("a"), user("b"), user("c")] as [Message, Message, Message];
+  const orders = [[a, b, c], [a, c], [a, c, b], [a], [a, b], [a, b, b]];
+  const expected = orders.map((messages) => fingerprint(structuredClone(messages)));
+  for (let round = 0; round < 2; round++) assert.equal(orders.map(fingerprint), expected);
+  assert.is(new Set(expected).size, orders.length);
+});
+
+test("known texts and images are not hashed again", () => {
+  const long = (number: number): string => String(number).repeat(8_000_000);
+  const messages = [user(image("image/png", long(1)), image("image/png", long(2))), user(long(3), long(4)), user(long(5))];
   const first = fingerprint(messages);
   const started = cpuTime();
   for (let again = 0; again < 20; again++) assert.is(fingerprint(messages), first);

@@ -2,6 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentClientMessage, arms, type RequestContext } from "../lib/agent/index.ts";
+import { checkRequest } from "../lib/session/check-request.ts";
 import type { CursorError } from "../lib/session/errors.ts";
 import type { Event } from "../lib/session/events.ts";
 import { open } from "../lib/session/open.ts";
@@ -110,6 +111,31 @@ test("a request that is wrong is a local error: at the opening it throws, on a c
     const rig = parked();
     rig.step({ type: "continue", request: { ...results(rig), ...part } as TurnRequest });
     assert.equal(endings(rig), ["tool_use", `local ${code}`]);
+  }
+});
+
+test("a later leg's check reads only the parts of new messages", () => {
+  let reads = 0;
+  const part = () => Object.defineProperty(text("a"), "text", { get: () => (reads++, "a") });
+  const messages: TurnRequest["messages"] = Array.from({ length: 100 }, () => ({ role: "user", content: [part()] }));
+  assert.is(checkRequest({ ...request(), messages }), undefined);
+  reads = 0;
+  assert.is(checkRequest({ ...request(), messages: [...messages, { role: "user", content: [part()] }] }), undefined);
+  assert.is(reads, 1);
+});
+
+test("messages that were right are checked again where they no longer are what they were", () => {
+  const content: unknown[] = [text("a")];
+  const messages: unknown[] = [{ role: "user", content }, { role: "user", content: "b" }];
+  const check = (): string | undefined => checkRequest({ ...request(), messages } as TurnRequest);
+  const right = [...messages];
+  for (const change of [() => content.push({ type: "audio" }), () => (messages[1] = { role: "user" }), () => (messages[1] = undefined), () => delete messages[1]]) {
+    assert.is(check(), undefined);
+    change();
+    assert.match(check()!, /^Message [12] /);
+    assert.match(check()!, /^Message [12] /, "it is not taken for right the second time");
+    content.length = 1;
+    messages.splice(0, 2, ...right);
   }
 });
 

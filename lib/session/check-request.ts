@@ -1,4 +1,5 @@
 /** What makes a request none that can be answered. Hosts also come from JavaScript, where no compiler has looked. */
+import { remembering } from "./remember.ts";
 import type { Message, TurnRequest } from "./turn.ts";
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -11,15 +12,32 @@ export function checkRequest(request: TurnRequest): string | undefined {
   if (!Array.isArray(parameters) || !parameters.every((one) => isObject(one) && hasTexts(one, "id", "value"))) return "The model's parameters are no list of { id, value }.";
   if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
   if (!Array.isArray(request.tools)) return "The request's tools are no list: give [] for none.";
-  for (const [index, message] of request.messages.entries()) {
-    const wrong = checkMessage(message);
-    if (wrong !== undefined) return `Message ${index + 1} ${wrong}.`;
-  }
+  if (!isObject(request.messages[0])) return "Message 1 is no object.";
+  const found = check(request.messages);
+  for (let index = 0; index < request.messages.length; index++) if (found[index]!.wrong !== undefined) return `Message ${index + 1} ${found[index]!.wrong}.`;
   if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
   return undefined;
 }
 
-function checkMessage(message: unknown): string | undefined {
+/** What was found of a message; of one that is right, good for as long as it has this content of this length. */
+interface Checked {
+  readonly wrong: string | undefined;
+  readonly content?: Message["content"];
+  readonly length?: number;
+}
+
+const check = remembering(checked, isOf);
+
+function checked(message: Message): Checked {
+  const wrong = wrongIn(message);
+  return wrong === undefined ? { wrong, content: message.content, length: message.content.length } : { wrong };
+}
+
+function isOf({ wrong, content, length }: Checked, message: Message): boolean {
+  return wrong === undefined && message.content === content && message.content.length === length;
+}
+
+function wrongIn(message: unknown): string | undefined {
   if (!isObject(message)) return "is no object";
   const content = message["content"];
   switch (message["role"] as Message["role"]) {

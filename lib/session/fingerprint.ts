@@ -1,6 +1,7 @@
 /** What tells a remote conversation that still fits the host's transcript from one that does not (PROTOCOL §10). */
 import { blobId, hex } from "../agent/blob-id.ts";
-import type { ImagePart, Message, Tool, UserMessage } from "./turn.ts";
+import { remembering } from "./remember.ts";
+import type { ImagePart, Message, TextPart, Tool, UserMessage } from "./turn.ts";
 
 /** Levels of a schema that the key looks at; the codec refuses deeper ones (DESIGN §3). */
 const DEPTH = 100;
@@ -14,22 +15,33 @@ const encoder = new TextEncoder();
  */
 export function fingerprint(messages: readonly Message[]): string {
   const users = messages.filter((message) => message.role === "user");
-  const digests = new Uint8Array(users.length * 32);
-  for (const [index, user] of users.entries()) digests.set(digestOf(user), index * 32);
-  return hex(blobId(digests));
+  const known = digests(users);
+  const joined = new Uint8Array(users.length * 32);
+  for (let index = 0; index < users.length; index++) joined.set(known[index]!.digest, index * 32);
+  return hex(blobId(joined));
 }
 
-/** The digests of messages that were seen before, so that a turn costs what is new in it, not what its history holds. */
-const known = new WeakMap<UserMessage, { content: string; digest: Uint8Array }>();
+/** A digest with what it is of: parts are copies, because a host may change them in place. */
+interface Digested {
+  readonly content: UserMessage["content"];
+  readonly digest: Uint8Array;
+}
 
-/** Only a string is remembered here: what is in a list of parts may change without a sign. */
-function digestOf(user: UserMessage): Uint8Array {
-  const { content } = user;
-  const before = known.get(user);
-  if (before !== undefined && before.content === content) return before.digest;
-  const digest = blobId(encoder.encode(userForm(user)));
-  if (typeof content === "string") known.set(user, { content, digest });
-  return digest;
+const digests = remembering(digested, isOf);
+
+function digested({ content }: UserMessage): Digested {
+  return { content: typeof content === "string" ? content : content.map((part) => ({ ...part })), digest: blobId(encoder.encode(userForm(content))) };
+}
+
+function isOf({ content: before }: Digested, { content }: UserMessage): boolean {
+  if (typeof content === "string" || typeof before === "string") return content === before;
+  return content.length === before.length && content.every((part, index) => samePart(part, before[index]!));
+}
+
+/** Comparing a string with itself costs nothing, however long it is. */
+function samePart(one: TextPart | ImagePart, other: TextPart | ImagePart): boolean {
+  if (one.type === "text") return other.type === "text" && one.text === other.text;
+  return other.type === "image" && one.mimeType === other.mimeType && one.data === other.data;
 }
 
 /** Hex SHA-256 over the tools' names, descriptions and schemas. The order of tools, or of a schema's keys, does not matter. Never throws. */
@@ -38,22 +50,13 @@ export function toolsetKey(tools: readonly Tool[]): string {
   return hex(blobId(encoder.encode(forms.sort().join("\n"))));
 }
 
-function userForm({ content }: UserMessage): string {
+function userForm(content: UserMessage["content"]): string {
   if (typeof content === "string") return sized("text", content);
   return content.map((part) => (part.type === "text" ? sized("text", part.text) : sized("image", imageDigest(part)))).join("");
 }
 
-/** The digests of images that were seen before: a session may hold many megabytes of them. */
-const knownImages = new WeakMap<ImagePart, { mimeType: string; data: string; digest: string }>();
-
-function imageDigest(part: ImagePart): string {
-  const { mimeType, data } = part;
-  const before = knownImages.get(part);
-  // Comparing a string with itself costs nothing, and a part that was changed is hashed anew.
-  if (before !== undefined && before.data === data && before.mimeType === mimeType) return before.digest;
-  const digest = hex(blobId(encoder.encode(sized("type", mimeType) + sized("data", data))));
-  knownImages.set(part, { mimeType, data, digest });
-  return digest;
+function imageDigest({ mimeType, data }: ImagePart): string {
+  return hex(blobId(encoder.encode(sized("type", mimeType) + sized("data", data))));
 }
 
 function sized(kind: string, text: string): string {

@@ -55,7 +55,7 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
     checkpoint: undefined,
     handle: undefined,
     pending: new Map(),
-    callIds: new Set(request.messages.flatMap(callIdsOf)),
+    callIds: callIdsOf(request.messages),
     cleanCallId: idCleaner(),
     misses: 0,
     lifted: 0,
@@ -123,8 +123,10 @@ export function checkLeg(request: TurnRequest): void {
   if (badTool !== undefined) throw local("invalid_tool", badTool, "Rename the tool or declare it once.");
 }
 
-function callIdsOf(message: Message): string[] {
-  return message.role === "assistant" ? message.content.filter((part) => part.type === "tool_call").map(({ id }) => id) : [];
+function callIdsOf(messages: readonly Message[]): Set<string> {
+  const ids = new Set<string>();
+  for (const { role, content } of messages) if (role === "assistant") for (const part of content) if (part.type === "tool_call") ids.add(part.id);
+  return ids;
 }
 
 /** The bytes of the run request. Everything it refers to is in the blob store afterwards. */

@@ -1,4 +1,5 @@
 import { LIMITS } from "../agent/limits.ts";
+import { remembering } from "./remember.ts";
 import type { Message, Tool, TurnRequest } from "./turn.ts";
 
 /** What a message or a tool adds to the estimate. */
@@ -8,8 +9,8 @@ interface Size {
 }
 /** A message's size, good for as long as the message has this content of this length. */
 interface KnownSize extends Size {
-  content: Message["content"];
-  length: number;
+  readonly content: Message["content"];
+  readonly length: number;
 }
 
 /**
@@ -18,7 +19,7 @@ interface KnownSize extends Size {
  * new in the transcript. What the transcript no longer holds, after a compaction for instance, no longer counts.
  */
 export class UsageEstimator {
-  readonly #messages = new WeakMap<Message, KnownSize>();
+  readonly #sizes = remembering(sizeOf, isOf);
   readonly #tools = new WeakMap<Tool, number>();
 
   /**
@@ -27,22 +28,13 @@ export class UsageEstimator {
    */
   estimate(request: TurnRequest): number {
     const sum: Size = { chars: request.systemPrompt?.length ?? 0, images: 0 };
-    for (const message of request.messages) {
-      const { chars, images } = this.#message(message);
-      sum.chars += chars;
-      sum.images += images;
+    const sizes = this.#sizes(request.messages);
+    for (let index = 0; index < request.messages.length; index++) {
+      sum.chars += sizes[index]!.chars;
+      sum.images += sizes[index]!.images;
     }
     for (const tool of request.tools) sum.chars += this.#tool(tool);
     return Math.ceil(sum.chars / LIMITS.charsPerToken) + sum.images * LIMITS.imageTokens;
-  }
-
-  #message(message: Message): Size {
-    const { content } = message;
-    const known = this.#messages.get(message);
-    if (known !== undefined && known.content === content && known.length === content.length) return known;
-    const size = { ...sizeOf(content), content, length: content.length };
-    this.#messages.set(message, size);
-    return size;
   }
 
   #tool(tool: Tool): number {
@@ -54,9 +46,13 @@ export class UsageEstimator {
   }
 }
 
-function sizeOf(content: Message["content"]): Size {
-  if (typeof content === "string") return { chars: content.length, images: 0 };
-  const size: Size = { chars: 0, images: 0 };
+function isOf({ content, length }: KnownSize, message: Message): boolean {
+  return message.content === content && message.content.length === length;
+}
+
+function sizeOf({ content }: Message): KnownSize {
+  const size: KnownSize = { content, length: content.length, chars: 0, images: 0 };
+  if (typeof content === "string") return { ...size, chars: content.length };
   for (const part of content) {
     switch (part.type) {
       case "text":
