@@ -7,7 +7,7 @@ import type { CursorError } from "../lib/session/errors.ts";
 import type { Action, Event } from "../lib/session/events.ts";
 import { open } from "../lib/session/open.ts";
 import type { Session, Settings } from "../lib/session/session.ts";
-import { step, take } from "../lib/session/step.ts";
+import { step, take, TRANSITIONS } from "../lib/session/step.ts";
 import type { Timer } from "../lib/session/timers.ts";
 import type { Handle, Message, Tool, TurnEvent, TurnRequest } from "../lib/session/turn.ts";
 import { encodeEnvelope, EnvelopeReader, FLAG, type Decoded, type WireError } from "../wire/index.ts";
@@ -63,9 +63,11 @@ export class Rig {
 
   /** Tells the core what happened and returns what it asks for. */
   step(event: Event): Action[] {
-    const over = this.session.phase === "over";
+    const { phase } = this.session;
     const actions = step(this.session, event);
-    if (over) assert.is(actions.length, 0, `after the end: ${actions.map(show).join(", ")}`);
+    const follow = TRANSITIONS[phase][event.type] ?? [phase];
+    assert.ok(follow.includes(this.session.phase), `${event.type} while ${phase} led to ${this.session.phase}`);
+    if (phase === "over") assert.is(actions.length, 0, `after the end: ${actions.map(show).join(", ")}`);
     this.#took(actions);
     return actions;
   }

@@ -1,16 +1,17 @@
 /** The core's corners: events out of place, defects, drift, call ids, requests that are none. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { AgentClientMessage, arms, type RequestContext } from "../lib/agent/index.ts";
+import { AgentClientMessage, AgentServerMessage, arms, type RequestContext } from "../lib/agent/index.ts";
 import { checkRequest } from "../lib/session/check-request.ts";
 import type { CursorError } from "../lib/session/errors.ts";
 import type { Event } from "../lib/session/events.ts";
 import { open } from "../lib/session/open.ts";
 import { step, TRANSITIONS } from "../lib/session/step.ts";
+import { TIMERS, type Timer } from "../lib/session/timers.ts";
 import type { ImagePart, TextPart, TurnRequest } from "../lib/session/turn.ts";
 import { encodeValue, WireError, type Decoded } from "../wire/index.ts";
 import { bytes, hex } from "./check.ts";
-import { endings, kinds, request, results, Rig, running, settings, TOOLS } from "./session-rig.ts";
+import { endings, join as joined, kinds, request, results, resumed, Rig, running, settings, TOOLS } from "./session-rig.ts";
 
 const test = suite("session step");
 const tools = [TOOLS["add"]!, TOOLS["write"]!];
@@ -77,6 +78,44 @@ for (const [phase, reach] of Object.entries(PHASES))
       assert.ok(endings(rig).length <= 2);
     });
   }
+
+const encode = (...messages: Decoded<typeof AgentServerMessage>[]): Event => ({ type: "frame", payload: joined(messages.map((message) => AgentServerMessage.encode(message))) });
+const burst = encode({ interactionUpdate: { toolRequestsListed: { callCount: 1 } } }, { execServerMessage: { id: 5, mcpArgs: { toolName: "add" } } });
+const turnEnded = encode({ interactionUpdate: { turnEnded: {} } });
+const stale = encode({ kvServerMessage: { getBlobArgs: {} } });
+const drift = encode({});
+const CIRCUMSTANCES: readonly (() => Rig)[] = [
+  ...Object.values(PHASES),
+  () => resumed({ request: { tools } }),
+  () => {
+    const rig = running(asked);
+    rig.call(1, "add");
+    return rig;
+  },
+  () => {
+    const rig = parked();
+    rig.step(burst);
+    return rig;
+  },
+];
+test("the transitions of the table are those that happen", () => {
+  const seen = new Set<string>();
+  for (const reach of CIRCUMSTANCES) {
+    const timers = Object.keys(TIMERS).map((timer): Event => ({ type: "timer", timer: timer as Timer }));
+    const notFound: Event = { type: "endStream", payload: new TextEncoder().encode('{"error":{"code":"not_found"}}') };
+    for (const event of [...EVENTS, burst, turnEnded, stale, drift, ...timers, notFound, { type: "continue", request: request("hi", { messages: [] }) }, { type: "closed", end: { type: "reset", code: 0 } }, "results"] as const) {
+      const rig = reach();
+      const { phase } = rig.session;
+      const happens: Event = event === "results" ? { type: "continue", request: results(rig) } : event;
+      if (TRANSITIONS[phase][happens.type] === undefined) continue;
+      if (happens.type === "timer") rig.fire(happens.timer);
+      else rig.step(happens);
+      seen.add(`${phase}, ${happens.type}: ${rig.session.phase}`);
+    }
+  }
+  const table = Object.entries(TRANSITIONS).flatMap(([phase, events]) => Object.entries(events).flatMap(([type, follow]) => follow.map((next) => `${phase}, ${type}: ${next}`)));
+  assert.equal([...seen].sort(), table.sort());
+});
 
 test("a fault of our own is one local error, not an exception", () => {
   const rig = running({ ...asked, settings: settings({ estimate: () => 1 }) });

@@ -8,7 +8,7 @@ import type { Translation } from "./native/translate.ts";
 import type { Clocks, Timer } from "./timers.ts";
 import type { Diagnostic, Handle, Tool, TurnEvent, TurnRequest } from "./turn.ts";
 
-/** Where a Run is. TRANSITIONS in step.ts says what may happen in each. */
+/** Where a Run is. TRANSITIONS in step.ts says what may happen in each, and what follows. */
 export type Phase = "connecting" | "running" | "parked" | "draining" | "over";
 
 /** How the conversation was opened on the service (PROTOCOL §0, §10). */

@@ -1,6 +1,5 @@
 /**
- * The core: `step(session, event) → actions`. Every Run goes through the phases of TRANSITIONS, and what an event does
- * in each is one word there:
+ * The core: `step(session, event) → actions`. Every Run goes through the phases of TRANSITIONS:
  *
  *     connecting ──opened──▶ running ──burst──▶ parked
  *         ▲                  │    ▲               │
@@ -8,8 +7,7 @@
  *         └──────────────────┤
  *                            └──turn_ended──▶ draining ──▶ over
  *
- * and from anywhere to `over` by an error or an abort. An event without a word in its phase is ignored: after the end
- * nothing changes any more.
+ * and from anywhere to `over` by an error or an abort. What an event does is its case in `handle`.
  */
 import { WireError } from "../../wire/index.ts";
 import { aborted, CursorError, type Failure } from "./errors.ts";
@@ -23,18 +21,45 @@ import { onTimer } from "./on-timer.ts";
 import { arm, disarm, type Phase, type Session } from "./session.ts";
 import { duration } from "./timers.ts";
 
-/** What an event makes the core do. */
-type Handler = "start" | "prove" | "read" | "end" | "refuse" | "close" | "fire" | "resume" | "abort";
-
-const anywhere = { timer: "fire", closed: "close", abort: "abort" } as const;
-const open = { ...anywhere, alive: "prove", frame: "read", endStream: "end", malformed: "refuse" } as const;
-
-/** (phase, event) → what is done. */
-export const TRANSITIONS: Readonly<Record<Phase, Partial<Readonly<Record<Event["type"], Handler>>>>> = {
-  connecting: { ...anywhere, opened: "start" },
-  running: open,
-  parked: { ...open, continue: "resume" },
-  draining: open,
+/**
+ * (phase, event) → the phases that may follow. An event that its phase does not name is ignored: after the end nothing
+ * changes any more.
+ */
+export const TRANSITIONS: Readonly<Record<Phase, Partial<Readonly<Record<Event["type"], readonly Phase[]>>>>> = {
+  connecting: {
+    opened: ["running"],
+    timer: ["connecting", "over"],
+    closed: ["connecting", "over"],
+    abort: ["over"],
+  },
+  running: {
+    alive: ["running"],
+    frame: ["running", "parked", "draining", "connecting", "over"],
+    timer: ["running", "parked", "over"],
+    endStream: ["connecting", "over"],
+    malformed: ["over"],
+    closed: ["connecting", "over"],
+    abort: ["over"],
+  },
+  parked: {
+    continue: ["running", "parked", "over"],
+    alive: ["parked"],
+    frame: ["parked", "over"],
+    timer: ["parked", "over"],
+    endStream: ["over"],
+    malformed: ["over"],
+    closed: ["over"],
+    abort: ["over"],
+  },
+  draining: {
+    alive: ["draining"],
+    frame: ["draining", "over"],
+    timer: ["draining", "over"],
+    endStream: ["over"],
+    malformed: ["over"],
+    closed: ["over"],
+    abort: ["over"],
+  },
   over: {},
 };
 
@@ -43,10 +68,9 @@ export const TRANSITIONS: Readonly<Record<Phase, Partial<Readonly<Record<Event["
  * whatever a peer or a host hands in: what cannot be handled becomes one `fail`.
  */
 export function step(session: Session, event: Event): Action[] {
-  const handler = TRANSITIONS[session.phase][event.type];
-  if (handler !== undefined)
+  if (TRANSITIONS[session.phase][event.type] !== undefined)
     try {
-      handle(session, handler, event);
+      handle(session, event);
     } catch (error) {
       fail(session, failureOf(error));
     }
@@ -60,38 +84,42 @@ export function take(session: Session): Action[] {
   return out;
 }
 
-function handle(session: Session, handler: Handler, event: Event): void {
-  switch (handler) {
-    case "start":
-      session.phase = "running";
-      session.out.push({ type: "send", payload: session.opener });
-      for (const timer of ["heartbeat", "ping"] as const) arm(session, timer, duration(timer, session.settings.clocks));
+function handle(session: Session, event: Event): void {
+  switch (event.type) {
+    case "opened":
+      onOpened(session);
       return;
-    case "prove":
+    case "alive":
       disarm(session, "pong");
       return;
-    case "read":
-      if (event.type === "frame") onFrame(session, event.payload);
+    case "frame":
+      onFrame(session, event.payload);
       return;
-    case "end":
-      if (event.type === "endStream") onEndStream(session, event.payload);
+    case "endStream":
+      onEndStream(session, event.payload);
       return;
-    case "refuse":
-      if (event.type === "malformed") fail(session, wireFailure(event.error));
+    case "malformed":
+      fail(session, wireFailure(event.error));
       return;
-    case "close":
-      if (event.type === "closed") onClosed(session, event.end);
+    case "closed":
+      onClosed(session, event.end);
       return;
-    case "fire":
-      if (event.type === "timer") onTimer(session, event.timer);
+    case "timer":
+      onTimer(session, event.timer);
       return;
-    case "resume":
-      if (event.type === "continue") onContinue(session, event.request);
+    case "continue":
+      onContinue(session, event.request);
       return;
     default:
-      handler satisfies "abort";
+      event.type satisfies "abort";
       fail(session, aborted());
   }
+}
+
+function onOpened(session: Session): void {
+  session.phase = "running";
+  session.out.push({ type: "send", payload: session.opener });
+  for (const timer of ["heartbeat", "ping"] as const) arm(session, timer, duration(timer, session.settings.clocks));
 }
 
 function failureOf(error: unknown): Failure {
