@@ -1,9 +1,6 @@
 import { blobId, hex } from "../agent/blob-id.ts";
 import { LIMITS } from "../agent/limits.ts";
 
-/** Bytes of the longest id: the service's own are a SHA-256, and a handle file names none that is longer. */
-const ID = 128;
-
 /** The blobs of one Run, in memory. Nothing is ever evicted: the service may ask for any of them (PROTOCOL §6, DESIGN D6). */
 export class Blobs {
   readonly #blobs = new Map<string, Uint8Array>();
@@ -22,7 +19,7 @@ export class Blobs {
 
   /** Keeps a copy of `content` under `id`. False, and nothing changes, where it does not fit or `id` is none. */
   set(id: Uint8Array, content: Uint8Array): boolean {
-    if (id.length === 0 || id.length > ID) return false;
+    if (id.length === 0 || id.length > LIMITS.blobId) return false;
     const key = hex(id);
     const held = this.#blobs.get(key);
     const bytes = this.#bytes - (held?.length ?? 0) + content.length;
@@ -34,7 +31,7 @@ export class Blobs {
 
   /** The blob of this id. */
   get(id: Uint8Array): Uint8Array | undefined {
-    return id.length > ID ? undefined : this.#blobs.get(hex(id));
+    return id.length > LIMITS.blobId ? undefined : this.#blobs.get(hex(id));
   }
 
   /** Every blob by hex id, for a handle: a snapshot whose contents are shared. */

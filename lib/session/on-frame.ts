@@ -9,9 +9,6 @@ import { onQuery } from "./on-query.ts";
 import { onUpdate } from "./on-update.ts";
 import { note, type Session } from "./session.ts";
 
-/** Kinds of unknown fields that are counted. */
-const KINDS = 64;
-
 /** @throws WireError where the payload is malformed */
 export function onFrame(session: Session, payload: Uint8Array): void {
   session.heard = true;
@@ -54,7 +51,7 @@ function onCheckpoint(session: Session, bytes: Uint8Array): void {
 function onDrift(session: Session, field: UnknownField): void {
   const key = `${field.no}:${field.type}`;
   const times = session.drift.get(key) ?? 0;
-  if (times === 0 && session.drift.size >= KINDS) return;
+  if (times === 0 && session.drift.size >= LIMITS.driftKinds) return;
   session.drift.set(key, times + 1);
   if (times === 0) note(session, "drift", `The service sends what no table names: ${describeField(field)}.`, { field: field.no, wireType: field.type });
 }

@@ -5,8 +5,6 @@ import { park } from "./finish.ts";
 import { arm, disarm, note, type Session } from "./session.ts";
 import type { TurnEvent } from "./turn.ts";
 
-/** Calls of one leg. Further ones wait for the next: a service that never stops calling must not keep the host from its tools. */
-const CALLS = 128;
 /** Bytes of a UTF-16 unit. */
 const UNIT = 2;
 
@@ -63,11 +61,14 @@ export function work(session: Session): void {
   arm(session, "idle", session.settings.clocks.idle);
 }
 
-/** Ends the burst at once where as many calls came as were announced, or as one leg takes, else some time after the last (DESIGN D14). */
+/**
+ * Ends the burst at once where as many calls came as were announced (DESIGN D14), or as one leg takes: a service that never
+ * stops calling must not keep the host from its tools. Else some time after the last.
+ */
 export function settleBurst(session: Session): void {
   if (session.lifted === 0 || session.phase !== "running") return;
   const isWhole = session.announced > 0 && session.lifted >= session.announced;
-  if (isWhole || session.lifted >= CALLS || session.liftedSize >= LIMITS.undelivered) park(session);
+  if (isWhole || session.lifted >= LIMITS.calls || session.liftedSize >= LIMITS.undelivered) park(session);
   else arm(session, "burst", session.settings.burst);
 }
 
