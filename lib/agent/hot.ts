@@ -5,8 +5,12 @@
  * Measured against the table's own decoder: a text frame, a checkpoint and a blob in two fifths of the time or less, a
  * tool call in three fifths.
  */
+import type { Decoded } from "../../wire/index.ts";
 import { Reader } from "../../wire/reader.ts";
 import { decodeUtf8 } from "../../wire/utf8.ts";
+import type { ExecServerMessage } from "./exec-server.ts";
+import type { KvServerMessage } from "./kv.ts";
+import type { InteractionUpdate } from "./update.ts";
 
 /** Tags (`number << 3 | wire type`) of the fields on the way, by the message that holds them. */
 const TAG = { interactionUpdate: 0x0a, text: 0x0a, thinking: 0x22, delta: 0x0a, exec: 0x12, checkpoint: 0x1a, kv: 0x22, id: 0x08, set: 0x1a, blobId: 0x0a, blobData: 0x12 } as const;
@@ -14,20 +18,12 @@ const EXEC = { id: 0x08, mcpArgs: 0x5a, execId: 0x7a } as const;
 const MCP = { name: 0x0a, args: 0x12, toolCallId: 0x1a, providerIdentifier: 0x22, toolName: 0x2a } as const;
 const ENTRY = { key: 0x0a, value: 0x12 } as const;
 
-interface McpArgs {
-  name?: string;
-  args?: Map<string, Uint8Array>;
-  toolCallId?: string;
-  providerIdentifier?: string;
-  toolName?: string;
-}
-
-/** The shapes that {@link hot} gives. */
+/** The arms that {@link hot} gives: AgentServerMessage itself is declared with it. */
 export interface Hot {
-  interactionUpdate?: { textDelta?: { text?: string }; thinkingDelta?: { text?: string } };
-  execServerMessage?: { id?: number; mcpArgs?: McpArgs; execId?: string };
+  interactionUpdate?: Decoded<typeof InteractionUpdate>;
+  execServerMessage?: Decoded<typeof ExecServerMessage>;
   conversationCheckpointUpdate?: Uint8Array;
-  kvServerMessage?: { id?: number; setBlobArgs?: { blobId?: Uint8Array; blobData?: Uint8Array } };
+  kvServerMessage?: Decoded<typeof KvServerMessage>;
 }
 
 /** The value of an AgentServerMessage of one of the five shapes, or undefined. Never throws. */
