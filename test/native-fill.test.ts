@@ -120,6 +120,77 @@ for (const [schema, taken] of TAKEN)
     assert.is(call("readArgs", { path: "/a" }, tool("read", "", { path: schema })) !== undefined, taken);
   });
 
+const DEFS = {
+  path: { type: "string" },
+  count: { type: "number" },
+  indirect: { $ref: "#/$defs/path" },
+  "a/b~c": { type: "number" },
+  self: { $ref: "#/$defs/self" },
+  ring: { allOf: [{ $ref: "#/$defs/gnir" }] },
+  gnir: { allOf: [{ $ref: "#/$defs/ring" }, { type: "string" }] },
+  nothing: false,
+};
+const FOLLOWED: readonly [schema: unknown, taken: boolean][] = [
+  [{ $ref: "#/$defs/path" }, true],
+  [{ $ref: "#/$defs/count" }, false],
+  [{ $ref: "#/definitions/count" }, false],
+  [{ $ref: "#/$defs/indirect" }, true],
+  [{ $ref: "#/$defs/indirect", type: "number" }, false],
+  [{ $ref: "#/$defs/a~1b~0c" }, false],
+  [{ $ref: "#/$defs/nothing" }, false],
+  [{ $ref: "#" }, false],
+  [{ $ref: "#/$defs/self" }, true],
+  [{ $ref: "#/$defs/ring" }, true],
+  [{ $ref: "#/$defs/ring", maxLength: 1 }, false],
+  [{ $ref: "#/$defs/none/deeper" }, true],
+  [{ $ref: "#/toString" }, true],
+  [{ $ref: "https://example.com/count" }, true],
+  [{ $ref: 1 }, true],
+  [{ allOf: [text, { minLength: 2 }] }, true],
+  [{ allOf: [text, { minLength: 3 }] }, false],
+  [{ allOf: [text, number] }, false],
+  [{ allOf: [false] }, false],
+  [{ allOf: "nonsense" }, true],
+  [{ allOf: Array.from({ length: 100 }, (_, minLength) => ({ minLength: minLength % 2 })) }, false],
+  [{ anyOf: [{ $ref: "#/$defs/count" }, { allOf: [{ $ref: "#/$defs/path" }] }] }, true],
+  [{ anyOf: [{ $ref: "#/$defs/count" }, { allOf: [{ $ref: "#/$defs/count" }] }] }, false],
+];
+for (const [schema, taken] of FOLLOWED)
+  test(`what ${JSON.stringify(schema).slice(0, 80)} names ${taken ? "takes" : "does not take"} a path`, () => {
+    const inputSchema = { type: "object", properties: { path: schema }, $defs: DEFS, definitions: DEFS };
+    assert.is(call("readArgs", { path: "/a" }, { name: "read", description: "", inputSchema }) !== undefined, taken);
+  });
+
+test("properties, items and constants are found behind $ref and allOf", () => {
+  const inputSchema = {
+    allOf: [{ $ref: "#/$defs/file" }, { properties: { edits: { $ref: "#/$defs/edits" }, mode: { $ref: "#/$defs/mode" }, path: { minLength: 1 } }, required: ["mode"] }],
+    $defs: {
+      file: { properties: { path: text }, required: ["path"] },
+      edits: { type: "array", items: { allOf: [{ $ref: "#/$defs/edit" }] } },
+      edit: { properties: { old: text, new: text } },
+      mode: { allOf: [text, { const: "exact" }] },
+    },
+  };
+  const edits = [{ oldText: "x", newText: "y" }, { oldText: "z", newText: "" }];
+  const edit: Tool = { name: "edit", description: "", inputSchema };
+  assert.equal(call("piEditArgs", { path: "a", edits }, edit), { path: "a", edits: [{ old: "x", new: "y" }, { old: "z", new: "" }], mode: "exact" });
+  assert.is(call("piEditArgs", { path: "", edits }, edit), undefined);
+});
+
+test("a schema that is a maze takes nothing, and soon", () => {
+  const shared: Record<string, unknown> = {};
+  shared["anyOf"] = Array.from({ length: 100 }, () => shared);
+  const mazes = [
+    { anyOf: Array.from({ length: 100 }, () => ({ $ref: "#/properties/path" })) },
+    { allOf: [{ anyOf: Array.from({ length: 100 }, () => ({ $ref: "#/properties/path" })) }] },
+    shared,
+    { $ref: `#${"/properties".repeat(100_000)}`, type: "number" },
+  ];
+  const start = cpuTime();
+  for (const path of mazes) assert.is(call("readArgs", { path: "/a" }, tool("read", "", { path })), undefined);
+  assert.ok(cpuTime() - start < 1_000);
+});
+
 test("a property of null, list or object type is told from the others", () => {
   const edits = [{ oldText: "x", newText: "y" }, { oldText: "z", newText: "" }];
   const one = (schema: unknown): unknown => call("piEditArgs", { path: "a", edits }, tool("edit", "", { path: text, edits: schema }))?.["edits"];

@@ -131,13 +131,15 @@ const SIGNATURES: readonly [schema: unknown, said: string | undefined][] = [
   [JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), "(__proto__?: string)"],
   [{ properties: { a: { enum: ["x", 1, null] }, b: { const: "y" }, c: { enum: [] } } }, '(a?: "x" | 1 | null, b?: "y", c?: any)'],
   [{ properties: { a: { enum: Array.from({ length: 20 }, (_, index) => index) } } }, "(a?: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | …)"],
-  [{ properties: { a: { enum: [undefined] }, b: { const: undefined } } }, "(a?: any, b?: any)"],
+  [{ properties: { a: { enum: [undefined] }, b: { const: undefined }, c: { const: Symbol() } } }, "(a?: any, b?: any, c?: any)"],
   [{ properties: { a: { anyOf: [text, number, text] }, b: { oneOf: [] } } }, "(a?: string | number, b?: any)"],
   [{ properties: { a: { type: ["string", "null"] }, b: { type: "array" }, c: { type: "array", items: { type: ["string", "number"] } } } }, "(a?: string | null, b?: any[], c?: (string | number)[])"],
   [{ properties: { a: { properties: { b: text }, required: ["b"] } } }, "(a?: {b: string})"],
   [{ properties: { a: { type: "unheard-of" }, b: true } }, "(a?: any, b?: any)"],
   [{ properties: { a: { type: "array", items: { type: "object", properties: { b: { type: "array", items: { anyOf: [text, number] } } } } } } }, "(a?: {b?: any[]}[])"],
   [cycle, undefined],
+  [{ allOf: [{ $ref: "#/$defs/a" }, { properties: { b: { $ref: "#/$defs/b" } } }], $defs: { a: { properties: { a: { type: "array", items: { $ref: "#/$defs/b" } } }, required: ["a"] }, b: { enum: ["x", "y"] } } }, '(b?: "x" | "y", a: ("x" | "y")[])'],
+  [{ properties: { a: { $ref: "#" } } }, "(a?: {a?: {a?: {a?: {a?: any}}}})"],
 ];
 for (const [index, [schema, said]] of SIGNATURES.entries())
   test(`schema ${index} is ${said ?? "given up"}`, () => {

@@ -1,6 +1,6 @@
 import type { Tool } from "../turn.ts";
 import { wellFormedJson } from "../surrogates.ts";
-import { accepts, givenBy, own, readSchema } from "./schema.ts";
+import { accepts, givenBy, keyword, readSchema, rulesOf, type Rules } from "./schema.ts";
 import { modelName } from "./tools.ts";
 import type { Slot } from "./vocabulary.ts";
 import { compact } from "./words.ts";
@@ -20,14 +20,15 @@ export function callText(name: string, args: Record<string, unknown>): string {
  * are called here.
  */
 export function template(tool: Tool, values: object, slots: readonly Slot[]): Record<string, unknown> {
-  const { properties, required } = readSchema(tool.inputSchema);
+  const { properties, required, root } = readSchema(tool.inputSchema);
   const spelled = Object.entries(values).map(([name, value]: [string, unknown]) => {
     const spellings = slots.find((slot) => slot.value === name)?.names ?? [];
     return { names: [name, ...spellings].map(compact), value };
   });
   if (properties.size === 0) return Object.fromEntries(spelled.map(({ names, value }) => [names[0], value]));
   const args = new Map<string, unknown>();
-  for (const [name, property] of properties) {
+  for (const [name, declared] of properties) {
+    const property = rulesOf(declared, root);
     const known = spelled.find(({ names, value }) => names.includes(compact(name)) && accepts(property, value));
     if (known !== undefined) args.set(name, known.value);
     else if (required.includes(name)) args.set(name, (givenBy(property) ?? { value: placeholder(name, property) }).value);
@@ -35,8 +36,8 @@ export function template(tool: Tool, values: object, slots: readonly Slot[]): Re
   return Object.fromEntries(args);
 }
 
-function placeholder(name: string, property: unknown): unknown {
-  const values = own(property, "enum");
+function placeholder(name: string, property: Rules): unknown {
+  const values = keyword(property, "enum");
   if (Array.isArray(values) && values.length > 0) return values[0];
   const candidates = [`<${name}>`, 1, true, [], {}];
   return candidates.find((candidate) => accepts(property, candidate)) ?? null;

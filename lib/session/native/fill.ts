@@ -1,6 +1,6 @@
 import type { Tool } from "../turn.ts";
 import type { Edit, Operation, Values } from "./operation.ts";
-import { accepts, givenBy, own, readSchema, type Schema } from "./schema.ts";
+import { accepts, givenBy, keyword, members, readSchema, rulesOf, type Rules, type Schema } from "./schema.ts";
 import { REPLACEMENT, VOCABULARY, type Slot } from "./vocabulary.ts";
 import { compact } from "./words.ts";
 
@@ -44,7 +44,7 @@ function fillSlots(schema: Schema, slots: readonly Slot[], values: Values): Fill
   }
   for (const name of schema.required) {
     if (entries.has(name)) continue;
-    const byDefault = givenBy(schema.properties.get(name));
+    const byDefault = givenBy(rulesOf(schema.properties.get(name), schema.root));
     if (byDefault === undefined) return undefined;
     entries.set(name, byDefault.value);
   }
@@ -63,7 +63,7 @@ function place(
   for (const spelling of spellings) {
     const name = names.get(compact(spelling));
     if (name === undefined || taken.has(name)) continue;
-    const property = schema.properties.get(name);
+    const property = rulesOf(schema.properties.get(name), schema.root);
     const value = typeof given === "object" ? replacements(property, given) : given;
     if (value !== undefined && accepts(property, value)) return [name, value];
   }
@@ -71,8 +71,8 @@ function place(
 }
 
 /** Edits in the names that the property's items declare, or in ours where they declare none. */
-function replacements(property: unknown, edits: readonly Edit[]): object[] | undefined {
-  const item = readSchema(own(property, "items"));
+function replacements(property: Rules, edits: readonly Edit[]): object[] | undefined {
+  const item = members(rulesOf(keyword(property, "items"), property.root));
   if (item.properties.size === 0) return [...edits];
   const filled = edits.map((edit) => fillSlots(item, REPLACEMENT, edit)?.arguments);
   return filled.every((one) => one !== undefined) ? filled : undefined;

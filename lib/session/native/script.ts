@@ -6,7 +6,7 @@ import type { NativeIntent } from "../../agent/exec-row.ts";
 import type { Tool } from "../turn.ts";
 import type { Operation } from "./operation.ts";
 import { enter } from "./quote.ts";
-import { accepts, readSchema } from "./schema.ts";
+import { accepts, readSchema, rulesOf } from "./schema.ts";
 import { SCRIPT_TOOL, VOCABULARY } from "./vocabulary.ts";
 import { compact } from "./words.ts";
 
@@ -31,11 +31,11 @@ const BODY = [
 
 /** The arguments by which the script tool does the operation; undefined where it has no property for a script. */
 export function fillScript(tool: Tool, operation: Operation): Record<string, unknown> | undefined {
-  const { properties, required } = readSchema(tool.inputSchema);
+  const { properties, required, root } = readSchema(tool.inputSchema);
   for (const [name, property] of properties) {
     if (!SCRIPT_TOOL.properties.some((spelling) => spelling === compact(name)) || !required.every((other) => other === name)) continue;
     const code = script(operation);
-    if (accepts(property, code)) return { [name]: code };
+    if (accepts(rulesOf(property, root), code)) return { [name]: code };
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { isRecord, own, readSchema } from "./schema.ts";
+import { keyword, members, rulesOf, type Rules } from "./schema.ts";
 
 /** How deep objects, lists and alternatives are written out. */
 const DEPTH = 4;
@@ -18,37 +18,38 @@ interface Count {
  */
 export function signature(schema: unknown): string | undefined {
   const count = { left: TYPES };
-  const text = members(schema, 0, count);
+  const text = memberTexts(rulesOf(schema, schema), 0, count);
   return count.left < 0 ? undefined : `(${text})`;
 }
 
-function members(schema: unknown, depth: number, count: Count): string {
-  const { properties, required } = readSchema(schema);
+function memberTexts(rules: Rules, depth: number, count: Count): string {
+  const { properties, required, root } = members(rules);
   const list: string[] = [];
   for (const [name, property] of properties) {
     if (count.left < 0) break;
-    list.push(`${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? "" : "?"}: ${typeText(property, depth + 1, count)}`);
+    list.push(`${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? "" : "?"}: ${typeText(rulesOf(property, root), depth + 1, count)}`);
   }
   return list.join(", ");
 }
 
-function typeText(schema: unknown, depth: number, count: Count): string {
+function typeText(rules: Rules, depth: number, count: Count): string {
   count.left -= 1;
   if (depth > DEPTH || count.left < 0) return "any";
-  if (isRecord(schema) && Object.hasOwn(schema, "const")) return JSON.stringify(schema["const"]) ?? "any";
-  const choices = own(schema, "enum");
+  const constant = keyword(rules, "const");
+  if (constant !== undefined) return JSON.stringify(constant) ?? "any";
+  const choices = keyword(rules, "enum");
   if (Array.isArray(choices)) {
     const shown = choices.slice(0, CHOICES).map((one) => JSON.stringify(one) ?? "any");
     return union(choices.length > CHOICES ? [...shown, "…"] : shown);
   }
-  const alternatives = own(schema, "anyOf") ?? own(schema, "oneOf");
-  if (Array.isArray(alternatives)) return union(alternatives.slice(0, CHOICES).map((one) => typeText(one, depth + 1, count)));
-  const type = own(schema, "type");
-  if (Array.isArray(type)) return union(type.map((one) => named(one, schema, depth, count)));
-  return named(type ?? (own(schema, "properties") === undefined ? undefined : "object"), schema, depth, count);
+  const alternatives = keyword(rules, "anyOf") ?? keyword(rules, "oneOf");
+  if (Array.isArray(alternatives)) return union(alternatives.slice(0, CHOICES).map((one) => typeText(rulesOf(one, rules.root), depth + 1, count)));
+  const type = keyword(rules, "type");
+  if (Array.isArray(type)) return union(type.map((one) => named(one, rules, depth, count)));
+  return named(type ?? (keyword(rules, "properties") === undefined ? undefined : "object"), rules, depth, count);
 }
 
-function named(type: unknown, schema: unknown, depth: number, count: Count): string {
+function named(type: unknown, rules: Rules, depth: number, count: Count): string {
   switch (type) {
     case "integer":
       return "number";
@@ -58,11 +59,11 @@ function named(type: unknown, schema: unknown, depth: number, count: Count): str
     case "null":
       return type;
     case "array": {
-      const item = typeText(own(schema, "items"), depth + 1, count);
+      const item = typeText(rulesOf(keyword(rules, "items"), rules.root), depth + 1, count);
       return item.includes(" | ") && !item.startsWith("{") ? `(${item})[]` : `${item}[]`;
     }
     case "object": {
-      const inside = members(schema, depth, count);
+      const inside = memberTexts(rules, depth, count);
       return inside === "" ? "object" : `{${inside}}`;
     }
     default:
