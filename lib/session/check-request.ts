@@ -1,5 +1,5 @@
 /** What makes a request none that can be answered. Hosts also come from JavaScript, where no compiler has looked. */
-import { remembering } from "./remember.ts";
+import { isOf, remembering, type ReadFrom } from "./remember.ts";
 import type { Message, TurnRequest } from "./turn.ts";
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -19,22 +19,15 @@ export function checkRequest(request: TurnRequest): string | undefined {
   return undefined;
 }
 
-/** What was found of a message; of one that is right, good for as long as it has this content of this length. */
-interface Checked {
-  readonly wrong: string | undefined;
-  readonly content?: Message["content"];
-  readonly length?: number;
-}
+/** What is wrong with a message, or the content by which it is right. */
+type Checked = { readonly wrong: string } | (ReadFrom & { readonly wrong?: undefined });
 
-const check = remembering(checked, isOf);
+/** A message that was wrong is looked at again: nothing of it can be trusted. */
+const check = remembering(checked, (before: Checked, message) => before.wrong === undefined && isOf(before, message));
 
 function checked(message: Message): Checked {
   const wrong = wrongIn(message);
-  return wrong === undefined ? { wrong, content: message.content, length: message.content.length } : { wrong };
-}
-
-function isOf({ wrong, content, length }: Checked, message: Message): boolean {
-  return wrong === undefined && message.content === content && message.content.length === length;
+  return wrong === undefined ? { content: message.content, length: message.content.length } : { wrong };
 }
 
 function wrongIn(message: unknown): string | undefined {

@@ -34,7 +34,9 @@ function startOfTail(messages: readonly Message[], end: number, role: Message["r
 }
 
 /** What the model reads as the result of a call that was never answered. */
-export const NO_RESULT = "No result provided";
+export function noResult(id: string, name: string): ToolMessage {
+  return { role: "tool", toolCallId: id, toolName: name, content: [{ type: "text", text: "No result provided" }], isError: true };
+}
 
 /** The place of a call's result, behind the message that calls. */
 interface Slot {
@@ -95,9 +97,7 @@ function withCalls(message: AssistantMessage, slots: readonly Slot[]): Assistant
 }
 
 function resultOf({ call, result }: Slot): ToolMessage {
-  if (result === undefined) {
-    return { role: "tool", toolCallId: call.id, toolName: call.name, content: [{ type: "text", text: NO_RESULT }], isError: true };
-  }
+  if (result === undefined) return noResult(call.id, call.name);
   return renamed(renamed(result, "toolCallId", call.id), "toolName", call.name);
 }
 

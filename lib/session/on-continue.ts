@@ -3,7 +3,7 @@ import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
 import type { ExecClientMessage, McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { checkRequest } from "./check-request.ts";
-import { NO_RESULT, split } from "./history.ts";
+import { noResult, split } from "./history.ts";
 import { decodeImage, imageNote } from "./images.ts";
 import { capText, utf8Size } from "./native/cap-text.ts";
 import { nativeResults } from "./native/translate.ts";
@@ -25,7 +25,7 @@ export function onContinue(session: Session, request: TurnRequest): void {
   for (const call of [...session.pending.values()]) {
     if (!call.delivered) continue;
     session.pending.delete(call.id);
-    writeResult(session, call, results.get(call.callId) ?? noResult(call));
+    writeResult(session, call, results.get(call.callId) ?? noResult(call.callId, call.tool));
   }
   disarm(session, "toolUse");
   if (session.pending.size === 0) disarm(session, "execHeartbeat");
@@ -56,10 +56,6 @@ function startLeg(session: Session, request: TurnRequest): void {
   session.thinking = [];
   session.spoke = false;
   session.lifted = session.pending.size - [...session.pending.values()].filter(({ delivered }) => delivered).length;
-}
-
-function noResult({ callId, tool }: PendingCall): ToolMessage {
-  return { role: "tool", toolCallId: callId, toolName: tool, content: [{ type: "text", text: NO_RESULT }], isError: true };
 }
 
 function writeResult(session: Session, { id, execId, translation }: PendingCall, result: ToolMessage): void {

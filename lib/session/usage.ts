@@ -1,5 +1,5 @@
 import { LIMITS } from "../agent/limits.ts";
-import { remembering } from "./remember.ts";
+import { isOf, remembering, type ReadFrom } from "./remember.ts";
 import type { Message, Tool, TurnRequest } from "./turn.ts";
 
 /** What a message or a tool adds to the estimate. */
@@ -7,11 +7,7 @@ interface Size {
   chars: number;
   images: number;
 }
-/** A message's size, good for as long as the message has this content of this length. */
-interface KnownSize extends Size {
-  readonly content: Message["content"];
-  readonly length: number;
-}
+type KnownSize = Size & ReadFrom;
 
 /**
  * Estimates the tokens of a request, because the service never reports its input (PROTOCOL §4.1, DESIGN D15). One
@@ -44,10 +40,6 @@ export class UsageEstimator {
     this.#tools.set(tool, chars);
     return chars;
   }
-}
-
-function isOf({ content, length }: KnownSize, message: Message): boolean {
-  return message.content === content && message.content.length === length;
 }
 
 function sizeOf({ content }: Message): KnownSize {
