@@ -1,11 +1,14 @@
 /**
  * Runs every *.test file here with uvu, in a few processes, and turns uvu's silent passes (a throwing hook, `throw null`,
  * a forgotten `suite.run()`, an empty suite, an open handle) into failures. With arguments, only files whose names hold
- * one of them. Most tests wait for sockets and clocks, so more processes than cores pay.
+ * one of them. Most tests wait for sockets and clocks, so more processes than cores pay. With --coverage it ends in the
+ * coverage bars, as coverage-*.json set them.
  */
-import { fork, type ChildProcess } from "node:child_process";
-import { readdir } from "node:fs/promises";
+import { fork, spawn, type ChildProcess } from "node:child_process";
+import { readdir, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
 type Result = [errors: string | true, passed: number, skipped: number, total: number];
 type Suite = () => Promise<Result>;
@@ -20,23 +23,57 @@ const FILE_LIMIT_MS = Number(process.env["TEST_LIMIT_MS"] ?? 90_000);
 /** So many failed files are run once more. */
 const ALONE = 3;
 /** Files that take seconds start first, so that none is left alone at the end. */
-const SLOW = ["endure", "natives", "driver-faults", "provider", "cli-process", "handle", "pi-account", "native-command", "cli-", "pi-", "loopback", "account", "session-", "scenarios"];
+const SLOW = ["natives", "driver-faults", "provider", "cli-process", "handle", "pi-account", "native-command", "cli-", "pi-", "loopback", "account", "session-", "scenarios"];
+
+/** Thousands of turns cover nothing that one does not, and counting costs them a fifth of their time: they are not counted. */
+const LASTING = "endure";
 
 const here = new URL("./", import.meta.url);
 /** A build that is not cleaned first may hold what has no source any more. */
 const sources = new URL("../../test/", import.meta.url);
 const self = fileURLToPath(import.meta.url);
 
-if (process.argv[2] === "--worker") await work();
-else await lead(process.argv.slice(2));
+const { values, positionals } = parseArgs({ options: { worker: { type: "boolean" }, coverage: { type: "boolean" } }, allowPositionals: true });
+if (values.worker) await work();
+else if (values.coverage) await covered(positionals);
+else await lead(positionals);
+
+async function covered(wanted: readonly string[]): Promise<void> {
+  const folder = fileURLToPath(new URL("../../coverage/tmp", import.meta.url));
+  await rm(folder, { recursive: true, force: true });
+  process.env["NODE_V8_COVERAGE"] = folder;
+  await lead(wanted);
+  delete process.env["NODE_V8_COVERAGE"];
+  if (process.exitCode) return;
+  const reports = await Promise.all(["core", "rest"].map((part) => report(`test/coverage-${part}.json`)));
+  for (const { output, code } of reports) {
+    console.log(output);
+    process.exitCode ||= code;
+  }
+}
+
+async function report(config: string): Promise<{ output: string; code: number }> {
+  const c8 = createRequire(import.meta.url).resolve("c8/bin/c8.js");
+  const child = spawn(process.execPath, [c8, "report", "--config", config], { cwd: fileURLToPath(new URL("../../", import.meta.url)) });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+  const code = await new Promise<number>((resolve) => child.on("close", (ended) => resolve(ended ?? 1)));
+  return { output: `${config}${output}`, code };
+}
 
 async function lead(wanted: readonly string[]): Promise<void> {
   const files = (await readdir(sources)).filter((name) => name.endsWith(".test.ts") && (wanted.length === 0 || wanted.some((word) => name.includes(word)))).sort();
   if (files.length === 0) console.error(`test run: no test file is called ${wanted.join(" or ")}`);
   const rank = (file: string): number => (SLOW.findIndex((word) => file.startsWith(word)) + 1 || SLOW.length + 1);
-  const queue = files.sort((a, b) => rank(a) - rank(b)).values();
+  const lasting = files.filter((file) => file.startsWith(LASTING)).values();
+  const queue = files.filter((file) => !file.startsWith(LASTING)).sort((a, b) => rank(a) - rank(b)).values();
   const counts = new Map<string, Counts>();
-  await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => worker(queue, counts)));
+  await Promise.all(
+    Array.from({ length: Math.min(WORKERS, files.length) }, async () => {
+      for (const file of lasting) await worker([file].values(), counts, { NODE_V8_COVERAGE: "" });
+      await worker(queue, counts);
+    }),
+  );
   const failed = [...counts].filter(([, { failed }]) => failed > 0).map(([file]) => file);
   // Tests of clocks must not fail for their neighbours' load: what failed beside others counts as it does alone.
   if (failed.length <= ALONE)
@@ -50,8 +87,8 @@ async function lead(wanted: readonly string[]): Promise<void> {
 }
 
 /** One process, fed with files until there are none; whatever goes wrong in it counts as a failure. */
-async function worker(queue: Iterator<string>, counts: Map<string, Counts>): Promise<void> {
-  const child = fork(self, ["--worker"]);
+async function worker(queue: Iterator<string>, counts: Map<string, Counts>, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const child = fork(self, ["--worker"], { env: { ...process.env, ...env } });
   const own: string[] = [];
   let file = "";
   let limit: NodeJS.Timeout | undefined;

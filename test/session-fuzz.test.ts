@@ -1,5 +1,5 @@
 /**
- * The core against 2,000 services that say anything, valid or not, in any order, with clocks, results and aborts between.
+ * The core against 1,000 services that say anything, valid or not, in any order, with clocks, results and aborts between.
  * Whatever they do: no exception, one end and nothing after it, every request answered once. The seed is printed;
  * `FUZZ_SEED` repeats a run.
  */
@@ -14,7 +14,7 @@ import { random, type Random } from "./random.ts";
 import { after, request, results, Rig, TOOLS } from "./session-rig.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20261);
-const RUNS = 2_000;
+const RUNS = 1_000;
 const STEPS = 24;
 console.log(`session fuzz: FUZZ_SEED=${SEED}`);
 const test = suite("session fuzz");
