@@ -1,7 +1,7 @@
 /** Whatever may stand at any name that the handle store uses: nothing waits, throws uncaught or leaves the folder. */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { chown, lchown, link, lstat, lutimes, mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ const made = mkdtempSync(join(tmpdir(), "cursor-wire-"));
 const PIPE = join(made, "pipe");
 const DEVICE = join(made, "device");
 execFileSync("mkfifo", [PIPE]);
-test.after(() => rm(made, { recursive: true }));
+process.once("exit", () => rmSync(made, { recursive: true }));
 /** To root every file is readable: the store then works as this user. */
 const NOBODY = 65534;
 const ROOT = process.getuid?.() === 0;
