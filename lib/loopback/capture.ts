@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { FLAG, HEADER_LENGTH, WireError } from "../../wire/index.ts";
 import { AgentClientMessage } from "../agent/index.ts";
 import { captureLines, type CapturedFrame } from "./capture-line.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import type { Run } from "./run.ts";
 
 /** One frame of a capture: an envelope's header and payload, and when it passed. */
@@ -55,8 +56,4 @@ function beats(envelope: Uint8Array): boolean {
     if (error instanceof WireError) return false;
     throw error;
   }
-}
-
-function isHeartbeat({ clientHeartbeat, execClientControlMessage }: ReturnType<typeof AgentClientMessage.decode>): boolean {
-  return clientHeartbeat !== undefined || execClientControlMessage?.heartbeat !== undefined;
 }

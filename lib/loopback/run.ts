@@ -4,6 +4,7 @@ import { AgentClientMessage, AgentServerMessage } from "../agent/index.ts";
 import { ANSWERS, Asks, type Ask } from "./asks.ts";
 import type { Connection } from "./connection.ts";
 import type { RunFault } from "./fault.ts";
+import { isHeartbeat } from "./heartbeat.ts";
 import { beginPrompt, type Conversation } from "./prompt.ts";
 import { open, type Received, type ToolResult } from "./received.ts";
 import { Over, Response, type Ending } from "./response.ts";
@@ -166,8 +167,19 @@ export class Run {
     this.violation(why);
   }
 
+  /** A heartbeat may have been on its way when the Run ended; nothing else may. */
+  #late(chunk: Uint8Array): void {
+    let allowed: boolean;
+    try {
+      allowed = this.#reader.push(chunk).every(({ flags, payload }) => flags === 0 && isHeartbeat(AgentClientMessage.decode(payload)));
+    } catch {
+      allowed = false;
+    }
+    if (!allowed) this.violation(`${chunk.length} bytes came after the host ended the Run`);
+  }
+
   #read(chunk: Uint8Array): void {
-    if (this.received.state === "ended") return this.violation(`${chunk.length} bytes came after the host ended the Run`);
+    if (this.received.state === "ended") return this.#late(chunk);
     if (this.#failed) return;
     try {
       for (const envelope of this.#reader.push(chunk)) if (!this.#failed) this.#frame(envelope);
