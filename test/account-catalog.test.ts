@@ -56,6 +56,18 @@ test("the three calls go out at once, with the identity of a Run and the token",
     assert.equal(bodies, { AvailableModels: "28013801", GetDefaultModelForCli: "", GetUsableModels: "" });
   }));
 
+for (const [what, answer] of [
+  ["in another content type", { contentType: `text/${TOKEN}` }],
+  ["with a control character in it", { status: 400, body: `no: ${TOKEN.slice(0, 9)}\u0001${TOKEN.slice(9)}` }],
+  ["cut at the end of the words", { status: 400, body: `${"y".repeat(480)}${TOKEN}` }],
+] as [string, AccountAnswer][])
+  test(`a token that comes back ${what} is in no warning`, () =>
+    withPlace({ answer: () => answer }, async ({ ask, warnings }) => {
+      await ask();
+      assert.ok(warnings.length > 0);
+      assert.not.match(warnings.join().toLowerCase(), /opaque-s|secret-token/);
+    }));
+
 test("catalog gives the rows alone", () =>
   withPlace({}, async ({ host }) => {
     assert.equal((await catalog({ origin: host.origin, accessToken: TOKEN })).map((row) => row.id), ["grok-4.7", "composer-2.5"]);

@@ -504,11 +504,17 @@ for (const [status, kind] of [[401, "auth"], [502, "network"]] as const)
     failed(await turn(host), kind, undefined, undefined, 2 * SOON);
   });
 
-test("a token that the peer sends back is not left in part where its words are cut", async () => {
-  const host = await rawHost((peer) => void peer.respond().endStream({ code: "permission_denied", message: `${"y".repeat(490)}planted-token-0123456789` }).stream.end());
-  const { error } = await turn(host);
-  assert.not.match(error!.message, "planted");
-});
+for (const [where, message] of [
+  ["where its words are cut", `${"y".repeat(490)}planted-token-0123456789`],
+  ["where blanks give way", `x${" ".repeat(1980)}planted-token-0123456789`],
+  ["with a line break in it", "planted-tok\nen-0123456789"],
+  ["with a control character in it", "planted-tok\u0001en-0123456789"],
+] as const)
+  test(`a token that the peer sends back is not left in part ${where}`, async () => {
+    const host = await rawHost((peer) => void peer.respond().endStream({ code: "permission_denied", message }).stream.end());
+    const { error } = await turn(host);
+    assert.not.match(`${error!.message} ${String(error!.cause)}`, /planted|token-0/);
+  });
 
 test("C20 a peer that asks for the same blob over and over without reading is not answered without bound", async () => {
   const size = 1024 * 1024;

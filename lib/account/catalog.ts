@@ -5,7 +5,7 @@ import type { Environment } from "../driver/config.ts";
 import { CursorError } from "../session/errors.ts";
 import { BUILT_IN_ROWS } from "./built-in.ts";
 import { withConnection, type Call } from "./connection.ts";
-import { asCursorError, failed, refused, stopped, timedOut } from "./failures.ts";
+import { asCursorError, failed, refused, scrubbed, stopped, timedOut } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
 import { readLastKnown, writeLastKnown } from "./last-known.ts";
 import { AvailableModelsRequest, AvailableModelsResponse, GetDefaultModelForCliResponse, GetUsableModelsRequest, GetUsableModelsResponse } from "./messages.ts";
@@ -115,7 +115,7 @@ async function proto<A>(call: Call, env: Environment, accessToken: string, path:
   const headers = unaryHeaders(env, { contentType: "application/proto", length: body.length }, accessToken);
   const answer = await call({ method: "POST", path, headers: { ...headers, "connect-protocol-version": "1" }, body, timeoutMs });
   if (answer.status !== 200) throw refused(answer, [accessToken]);
-  if (answer.contentType !== "application/proto") throw failed("protocol-drift", "content_type", `The service answered ${path} with ${answer.contentType || "no content type"} instead of application/proto.`);
+  if (answer.contentType !== "application/proto") throw failed("protocol-drift", "content_type", `The service answered ${path} with ${scrubbed(answer.contentType, [accessToken]) || "no content type"} instead of application/proto.`);
   try {
     return response.decode(answer.body);
   } catch (error) {

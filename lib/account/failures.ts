@@ -1,4 +1,5 @@
 /** How a call for the account fails: the kinds and the next steps are those of a Run (PROTOCOL §9, DESIGN D8). */
+import { mask, masked } from "../driver/mask.ts";
 import { CursorError, cursorError, type ErrorKind } from "../session/errors.ts";
 import { peerText, transportFailure } from "../session/failures.ts";
 import type { UnaryAnswer } from "./connection.ts";
@@ -40,9 +41,11 @@ export function lost(why: unknown): CursorError {
  * @param secrets what was sent and may have come back: tokens, verifiers
  */
 export function refused(answer: UnaryAnswer, secrets: readonly string[]): CursorError {
-  const body = scrubbed(new TextDecoder().decode(answer.body.subarray(0, 4096)), secrets);
-  const failure = transportFailure({ type: "response", status: answer.status, contentType: answer.contentType, body }, { model: "", output: false, fullness: 0 });
-  return new CursorError(ASTRAY.has(failure.code) ? { ...failure, nextStep: CHECK_ORIGIN } : failure);
+  const { status, contentType } = answer;
+  const body = new TextDecoder().decode(answer.body.subarray(0, 4096));
+  const failure = transportFailure({ type: "response", status, contentType, body }, { model: "", output: false, fullness: 0 });
+  const error = new CursorError(ASTRAY.has(failure.code) ? { ...failure, nextStep: CHECK_ORIGIN } : failure);
+  return secrets.reduce(masked, error);
 }
 
 /** What a host answers that is another than was meant: a Run's next step would be about the agent's origin. */
@@ -51,7 +54,7 @@ const CHECK_ORIGIN = `Check the account's origin: it is ${ACCOUNT_ORIGIN}, or a 
 
 /** `text` without `secrets`, fit for an error. */
 export function scrubbed(text: string, secrets: readonly string[]): string {
-  return peerText(secrets.reduce((rest, secret) => (secret === "" ? rest : rest.replaceAll(secret, "[redacted]")), text));
+  return secrets.reduce(mask, peerText(text));
 }
 
 /** What was thrown as a CursorError: ours as it is, anything else as a fault of ours. */
