@@ -13,6 +13,7 @@ import { locked } from "../lib/driver/file-lock.ts";
 import { rejects } from "./check.ts";
 import { inFolder } from "./folder.ts";
 import { until } from "./raw-host.ts";
+import { waiting } from "./waiting.ts";
 
 const test = suite("file-lock");
 
@@ -67,7 +68,6 @@ for (const [name, content] of [
   ["of a process that lives", `${hostname()} ${process.ppid} token`],
   ["of another machine", "elsewhere.invalid 1 token"],
   ["without a content", ""],
-  ["with a content that is no lock's", `${hostname()} x`],
 ] as const) {
   test(`a lock ${name} is waited for while it is young, and broken when it is old`, () =>
     inFolder(async (folder) => {
@@ -85,6 +85,17 @@ for (const [name, content] of [
       assert.equal(await readdir(folder), []);
     }));
 }
+
+for (const content of ["hello", " ", `${hostname()} x`, `${hostname()} 0 token`, `${hostname()} -1 token`, `${hostname()} NaN token`, "z".repeat(1024), "z".repeat(1025)])
+  test(`what stands in a lock's place and is none is told at once, and left: ${content.slice(-12)}`, () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "lock");
+      await writeFile(path, content);
+      const { result, waited } = await waiting(rejects(locked(path, async () => {})));
+      assert.match(String(result), "move it away");
+      assert.ok(waited < 200, `${waited} ms`);
+      assert.is(await readFile(path, "utf8"), content);
+    }));
 
 test("a lock from the future is broken", () =>
   inFolder(async (folder) => {

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createProvider, fileHandleStore, memoryHandleStore, type CursorError, type Diagnostic, type Handle, type Message, type Provider, type ProviderOptions, type Tool, type TurnEvent, type TurnRequest } from "../lib/index.ts";
@@ -517,9 +517,26 @@ test("a pending token keeps the process no longer than the provider", async () =
   assert.ok(lingered < LINGER, `${lingered} ms`);
 });
 
+test("a store of JavaScript, whose functions give no promises, is as good", async () => {
+  const kept = new Map<string, unknown>();
+  const store = { load: (id: string) => kept.get(id), save: (id: string, handle: unknown) => void kept.set(id, handle), remove: (id: string) => void kept.delete(id) };
+  const told: string[] = [];
+  const { waited } = await waiting(
+    using(
+      (peer) => finish(peer.respond()),
+      async (provider) => done(await outcome(provider.stream(ask("hello", { sessionId: "s" }))), "stop", "done"),
+      { handles: store as unknown as ProviderOptions["handles"] & {}, onDiagnostic: ({ type }) => void told.push(type) },
+    ),
+  );
+  assert.equal(told, []);
+  assert.is(kept.size, 1);
+  assert.ok(waited < 2000, `${waited} ms`);
+});
+
 for (const [what, prepare] of [
   ["a pipe that nobody reads", (path: string) => spawnSync("mkfifo", [path])],
   ["a folder", (path: string) => mkdirSync(path)],
+  ["a link to itself", (path: string) => symlinkSync(path, path)],
 ] as const)
   test(`a debug file that is ${what} costs a diagnostic, and close resolves`, async () => {
     const folder = await mkdtemp(join(tmpdir(), "cursor-wire-"));

@@ -11,7 +11,7 @@ export type AccessToken = string | ((options: { signal?: AbortSignal }) => strin
  * @throws CursorError where there is none, where it is none, or where the function fails or takes too long
  */
 export async function accessTokenOf(given: AccessToken, ms: number, signal: AbortSignal): Promise<string> {
-  const token = typeof given === "function" ? await within(ms, asked(given, signal), "access_token_timeout", signal) : given;
+  const token = typeof given === "function" ? await within(ms, () => asked(given, signal), "access_token_timeout", signal) : given;
   if (typeof token !== "string" || token === "") throw new CursorError({ kind: "auth", code: "no_access_token", message: "There is no access token.", nextStep: "Log in, or set PI_CURSOR_TOKEN." });
   if (!/^[\x21-\x7e]+$/.test(token)) throw new CursorError({ kind: "auth", code: "invalid_access_token", message: "The access token holds characters that no header may hold.", nextStep: "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks." });
   return token;

@@ -10,13 +10,18 @@ export class DebugFile {
   readonly #stream: WriteStream | undefined;
 
   constructor(path: string, onProblem: (message: string) => void) {
-    // Opening a pipe that nobody reads would never end, and keep the process.
-    if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
-      onProblem("the debug file is a pipe, and is not written");
-      return;
+    const onError = (error: unknown): void => onProblem(`the debug file cannot be written: ${(error as NodeJS.ErrnoException).code}`);
+    try {
+      // Opening a pipe that nobody reads would never end, and keep the process.
+      if (statSync(path, { throwIfNoEntry: false })?.isFIFO()) {
+        onProblem("the debug file is a pipe, and is not written");
+        return;
+      }
+      this.#stream = createWriteStream(path, { flags: "a", mode: 0o600 });
+      this.#stream.on("error", onError);
+    } catch (error) {
+      onError(error);
     }
-    this.#stream = createWriteStream(path, { flags: "a", mode: 0o600 });
-    this.#stream.on("error", (error) => onProblem(`the debug file cannot be written: ${(error as NodeJS.ErrnoException).code}`));
   }
 
   /** Adds a line; a summary must not hold texts or tokens. */

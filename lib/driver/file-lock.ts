@@ -15,6 +15,8 @@ import { DISK, statsOf } from "./disk.ts";
 const STALE = 10_000;
 /** Milliseconds between two looks at a lock. */
 const POLL = 15;
+/** What a lock holds: host, process and a token of its own. */
+const LOCK = /^(\S+) ([1-9]\d{0,9}) \S+$/;
 /** Bytes of the largest file that may be a lock. */
 const SIZE_LIMIT = 1024;
 
@@ -90,7 +92,8 @@ async function isLeftBehind(path: string, stale: number): Promise<boolean> {
   if (content === undefined) return false;
   // Its process died between making and filling it.
   if (content === "") return isOld(path, stale / 10);
-  const [host, pid] = content.split(" ");
+  const [, host, pid] = LOCK.exec(content) ?? [];
+  if (pid === undefined) throw new Error(`${path} holds no lock: move it away`);
   return (host === hostname() && !isAlive(Number(pid))) || (await isOld(path, stale));
 }
 

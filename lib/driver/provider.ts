@@ -216,7 +216,7 @@ class CursorProvider implements Provider {
   async #load({ sessionId }: TurnRequest, signal: AbortSignal): Promise<Handle | undefined> {
     if (sessionId === undefined) return undefined;
     try {
-      return readHandle(await within(STORE, Promise.resolve(this.#store?.load(sessionId)), "handle_timeout", signal));
+      return readHandle(await within(STORE, () => this.#store?.load(sessionId), "handle_timeout", signal));
     } catch (error) {
       if (!signal.aborted) this.#diagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${thrownText(error)}` });
       return undefined;
@@ -227,7 +227,7 @@ class CursorProvider implements Provider {
     if (sessionId === undefined) return;
     try {
       const store = this.#store;
-      if (store) await within(STORE, handle ? store.save(sessionId, handle) : store.remove(sessionId), "handle_timeout");
+      if (store) await within(STORE, () => (handle ? store.save(sessionId, handle) : store.remove(sessionId)), "handle_timeout");
     } catch (error) {
       this.#diagnostic({ type: "handle_not_kept", message: `The session's handle cannot be written: ${thrownText(error)}` });
     }

@@ -20,12 +20,16 @@ export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Prom
   });
 }
 
-/** `promise`, or an error after `ms`: whatever an embedder hands in, the turn does not hang on it. */
-export function within<T>(ms: number, promise: Promise<T>, code: string, signal?: AbortSignal): Promise<T> {
+/**
+ * What `call` comes to, or an error after `ms`. An abort settles nothing here: the leg is settled elsewhere, and the timer
+ * must not keep the process alive after it.
+ */
+export function within<T>(ms: number, call: () => T | Promise<T>, code: string, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timeout = setTimeout(() => reject(new CursorError({ kind: "local", code, message: `A callback of the host did not settle within ${ms} ms.`, nextStep: "Check the provider's accessToken and handles." })), ms);
-    // An abort settles the leg elsewhere; the timer must not keep the process alive after it.
+    const late = (): void => reject(new CursorError({ kind: "local", code, message: `A callback of the host did not settle within ${ms} ms.`, nextStep: "Check the provider's accessToken and handles." }));
+    const timeout = signal?.aborted ? undefined : setTimeout(late, ms);
     signal?.addEventListener("abort", () => clearTimeout(timeout), { once: true });
-    promise.then(resolve, reject).finally(() => clearTimeout(timeout));
+    // In a promise: a function of JavaScript may as well throw, or give no promise.
+    new Promise<T>((given) => given(call())).then(resolve, reject).finally(() => clearTimeout(timeout));
   });
 }

@@ -15,7 +15,7 @@ export function isOf({ content, length }: ReadFrom, message: Message): boolean {
  * `read` of each message, remembered: a host hands the whole transcript with each leg, and nearly all of it is what it
  * handed before. What was read is found by its place behind the same first message, which costs a comparison a message,
  * a twentieth of an entry in a WeakMap. What stands elsewhere, is new, or is no longer the same, is read again.
- * The values are in the order of the messages, good until the next call; behind them may be those of a longer transcript.
+ * The values are in the order of the messages, good until the next call.
  */
 export function remembering<Of extends Message, Value extends object>(read: (message: Of) => Value, isSame: (value: Value, message: Of) => boolean): (messages: readonly Of[]) => readonly Value[] {
   const known = new WeakMap<Of, { messages: Of[]; values: Value[] }>();
@@ -31,6 +31,7 @@ export function remembering<Of extends Message, Value extends object>(read: (mes
       before.values[index] = read(message);
       before.messages[index] = message;
     }
+    before.messages.length = before.values.length = messages.length;
     return before.values;
   };
 }
