@@ -168,13 +168,14 @@ test("messages that were right are checked again where they no longer are what t
   const messages: unknown[] = [{ role: "user", content }, { role: "user", content: "b" }];
   const check = (): string | undefined => checkRequest({ ...request(), messages } as TurnRequest);
   const right = [...messages];
-  for (const change of [() => content.push({ type: "audio" }), () => (messages[1] = { role: "user" }), () => (messages[1] = undefined), () => delete messages[1]]) {
+  for (const change of [() => content.push({ type: "audio" }), () => (messages[1] = { role: "user" }), () => ((messages[0] as { role: string }).role = "weird"), () => (messages[1] = undefined), () => delete messages[1]]) {
     assert.is(check(), undefined);
     change();
     assert.match(check()!, /^Message [12] /);
     assert.match(check()!, /^Message [12] /, "it is not taken for right the second time");
     content.length = 1;
     messages.splice(0, 2, ...right);
+    (messages[0] as { role: string }).role = "user";
   }
 });
 

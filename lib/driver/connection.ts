@@ -29,6 +29,7 @@ export interface Listener {
   onEnvelope(from: "client" | "server", envelope: Envelope): void;
 }
 
+/** A Run's connection. What it writes and tells is whole envelopes and the core's events. */
 export class Connection {
   readonly #listener: Listener;
   readonly #socket: Socket;
@@ -157,8 +158,7 @@ export class Connection {
     if (this.#over) return;
     if (this.#inbox.length > 0) {
       this.#last ??= event;
-      this.#deliver();
-      return;
+      return this.#deliver();
     }
     if (event.type === "closed" && event.end.type !== "trailer") this.#tellEndStream();
     if (this.#over) return;

@@ -31,6 +31,7 @@ export interface RunWorld {
 /** Bytes that a parked Run keeps for the next leg before it stops reading (DESIGN D23). */
 const HELD = LIMITS.undelivered / 2;
 
+/** A Run of one session, from its first leg to the end of its socket. */
 export class Run {
   readonly #session: Session;
   readonly #world: RunWorld;

@@ -14,8 +14,9 @@ import { ModelTable } from "./models.ts";
 import type { PiExtensionApi, PiProviderConfig, PiSessionContext } from "./pi.ts";
 import { Sessions } from "./sessions.ts";
 
-/** The provider's name in Pi, and the name of its API: no other provider's calls may end up here. */
+/** The provider's name in Pi: no other provider's calls may end up here. */
 export const PROVIDER = "cursor";
+/** The name of its API. */
 export const API = "cursor-agent";
 
 /** What an extension is made with; the defaults are the process's. */

@@ -1,5 +1,5 @@
 /** What makes a request none that can be answered. Hosts also come from JavaScript, where no compiler has looked. */
-import { isOf, remembering, type ReadFrom } from "./remember.ts";
+import { hasContent, remembering, type ReadFrom } from "./remember.ts";
 import type { Message, TurnRequest } from "./turn.ts";
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -20,14 +20,14 @@ export function checkRequest(request: TurnRequest): string | undefined {
 }
 
 /** What is wrong with a message, or the content by which it is right. */
-type Checked = { readonly wrong: string } | (ReadFrom & { readonly wrong?: undefined });
+type Checked = { readonly wrong: string } | (ReadFrom & { readonly role: Message["role"]; readonly wrong?: undefined });
 
 /** A message that was wrong is looked at again: nothing of it can be trusted. */
-const check = remembering(checked, (before: Checked, message) => before.wrong === undefined && isOf(before, message));
+const check = remembering(checked, (before: Checked, message) => before.wrong === undefined && before.role === message.role && hasContent(before, message));
 
 function checked(message: Message): Checked {
   const wrong = wrongIn(message);
-  return wrong === undefined ? { content: message.content, length: message.content.length } : { wrong };
+  return wrong === undefined ? { role: message.role, content: message.content, length: message.content.length } : { wrong };
 }
 
 function wrongIn(message: unknown): string | undefined {

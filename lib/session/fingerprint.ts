@@ -27,13 +27,13 @@ interface Digested {
   readonly digest: Uint8Array;
 }
 
-const digests = remembering(digested, isOf);
+const digests = remembering(digested, hasSameParts);
 
 function digested({ content }: UserMessage): Digested {
   return { content: typeof content === "string" ? content : content.map((part) => ({ ...part })), digest: blobId(encoder.encode(userForm(content))) };
 }
 
-function isOf({ content: before }: Digested, { content }: UserMessage): boolean {
+function hasSameParts({ content: before }: Digested, { content }: UserMessage): boolean {
   if (typeof content === "string" || typeof before === "string") return content === before;
   return content.length === before.length && content.every((part, index) => samePart(part, before[index]!));
 }

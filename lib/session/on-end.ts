@@ -12,6 +12,7 @@ export function onEndStream(session: Session, payload: Uint8Array): void {
   else fail(session, endedEarly());
 }
 
+/** The transport is over: a complete turn, a retry, or an error by its table (DESIGN D2, D11). */
 export function onClosed(session: Session, end: TransportEnd): void {
   if (session.phase === "draining" && endsWell(end)) complete(session);
   else if (end.type === "trailer" && end.status !== "0") onConnectError(session, { code: connectCode(end.status), message: end.message });

@@ -12,6 +12,7 @@ const SHA256 = 32;
 const NOTHING = new Uint8Array(0);
 const EMPTY = hex(blobId(NOTHING));
 
+/** A blob is asked for or set (PROTOCOL §6). */
 export function onKv(session: Session, { id = 0, getBlobArgs, setBlobArgs, unknown }: Decoded<typeof KvServerMessage>): void {
   work(session);
   if (getBlobArgs) onGet(session, id, getBlobArgs.blobId ?? NOTHING);

@@ -10,6 +10,7 @@ import type { Session } from "./session.ts";
 /** What a refused query is told. */
 const REASON = "Nobody can answer this here. No operation was performed: go on without it, or ask in your answer's text.";
 
+/** A question to the user: answered by its row of QUERIES (PROTOCOL §7). */
 export function onQuery(session: Session, query: Decoded<typeof InteractionQuery>): void {
   work(session);
   const name = Object.keys(query).find((key) => queryByName.has(key));

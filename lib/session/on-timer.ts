@@ -4,6 +4,7 @@ import { send } from "./reply.ts";
 import { arm, type Session } from "./session.ts";
 import { duration, timerFailure, TIMERS, type Timer } from "./timers.ts";
 
+/** A clock has run out: what that means is its row of TIMERS (DESIGN D1). */
 export function onTimer(session: Session, timer: Timer): void {
   if (!session.armed.delete(timer)) return;
   const { clocks } = session.settings;

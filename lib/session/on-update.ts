@@ -8,6 +8,7 @@ import type { TurnEvent } from "./turn.ts";
 /** Bytes of a UTF-16 unit. */
 const UNIT = 2;
 
+/** Text, thinking, tokens, the end of a turn: what an update means is its row of UPDATES (PROTOCOL §4.1). */
 export function onUpdate(session: Session, update: Decoded<typeof InteractionUpdate>): void {
   const name = Object.keys(update).find((key) => key !== "unknown");
   const row = name === undefined ? undefined : updateByName.get(name);

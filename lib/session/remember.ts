@@ -7,7 +7,7 @@ export interface ReadFrom {
 }
 
 /** Whether the message still has that content. What is in its parts is not looked at. */
-export function isOf({ content, length }: ReadFrom, message: Message): boolean {
+export function hasContent({ content, length }: ReadFrom, message: Message): boolean {
   return message.content === content && message.content.length === length;
 }
 

@@ -24,10 +24,12 @@ export interface ImagePart {
   data: string;
 }
 
+/** What the user said. */
 export interface UserMessage {
   role: "user";
   content: string | (TextPart | ImagePart)[];
 }
+/** What the model said, and the tools that it called. */
 export interface AssistantMessage {
   role: "assistant";
   content: (TextPart | ThinkingPart | ToolCallPart)[];
@@ -63,7 +65,10 @@ export interface TurnRequest {
     contextWindow?: number;
   };
   systemPrompt?: string;
-  /** Oldest first. */
+  /**
+   * Oldest first. What a message held when it was first handed over is remembered: where something changes, hand a new
+   * message, or a new list of its parts.
+   */
   messages: Message[];
   tools: Tool[];
   /** An absolute path; default the process's working directory. */

@@ -1,5 +1,5 @@
 import { LIMITS } from "../agent/limits.ts";
-import { isOf, remembering, type ReadFrom } from "./remember.ts";
+import { hasContent, remembering, type ReadFrom } from "./remember.ts";
 import type { Message, Tool, TurnRequest } from "./turn.ts";
 
 /** What a message or a tool adds to the estimate. */
@@ -15,7 +15,7 @@ type KnownSize = Size & ReadFrom;
  * new in the transcript. What the transcript no longer holds, after a compaction for instance, no longer counts.
  */
 export class UsageEstimator {
-  readonly #sizes = remembering(sizeOf, isOf);
+  readonly #sizes = remembering(sizeOf, hasContent);
   readonly #tools = new WeakMap<Tool, number>();
 
   /**
