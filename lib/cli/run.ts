@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { createProvider, memoryHandleStore, type Message, type TurnRequest } from "../index.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
@@ -27,6 +28,9 @@ export async function run(context: Context): Promise<number> {
   const { arguments: args, env } = context;
   if (args.has("loopback") && args.has("origin")) throw new UsageError("--loopback and --origin exclude each other", "run");
   if (args.has("redact") && !args.has("record")) throw new UsageError("--redact needs --record FILE", "run");
+  const [first = "", second] = args.positionals;
+  if (args.has("loopback") && args.value("loopback") === undefined && second !== undefined && existsSync(first))
+    throw new UsageError(`write --loopback=${first} to play it: the value of --loopback stands behind an equals sign`, "run");
   const prompt = args.positionals.join(" ");
   if (prompt.trim() === "") throw new UsageError("the PROMPT is empty", "run");
   if (!args.has("loopback")) {

@@ -4,21 +4,21 @@ import type { Verb } from "./verb.ts";
 export const VERBS: readonly Verb[] = [
   {
     name: "run",
-    operands: "PROMPT",
+    operands: "PROMPT…",
     summary: "one turn, streamed",
     details: [
       "Its only tools are pure ones: a calculator and a clock. Needs an access token in PI_CURSOR_TOKEN, or --loopback, " +
         "which starts the embedded host on 127.0.0.1 and needs no account.",
     ],
     options: [
-      { name: "loopback", value: "FILE", optional: true, meaning: "talk to the embedded host, with the script of FILE" },
+      { name: "loopback", value: "FILE", optional: true, meaning: "talk to the embedded host, which plays FILE, a script or a capture, or its demo" },
       { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
       { name: "model", value: "SLUG", meaning: "the model's published slug" },
       { name: "session", value: "ID", meaning: "continue or start this session; without it, and with --loopback, nothing is kept" },
       { name: "record", value: "FILE", meaning: "write the frames of the Run to FILE, as replay and inspect read them" },
       { name: "redact", meaning: "with --record: replace texts by filler of the same length" },
     ],
-    examples: ['cursor-wire run --loopback "What is six times seven?"', "cursor-wire run --model composer-2.5 --record run.jsonl hello"],
+    examples: ['cursor-wire run --loopback "What is six times seven?"', "cursor-wire run --loopback=script.json hello", "cursor-wire run --model composer-2.5 --record run.jsonl hello"],
     count: { least: 1, most: Infinity },
     load: async () => (await import("./run.ts")).run,
   },
@@ -58,7 +58,7 @@ export const VERBS: readonly Verb[] = [
     name: "serve",
     operands: "[FILE]",
     summary: "the embedded host alone",
-    details: ["Listens on 127.0.0.1 until it is interrupted, and answers every Run with the script of FILE or the built-in one, and login and models with a synthetic account."],
+    details: ["Listens on 127.0.0.1 until it is interrupted, and answers every Run as FILE says, a script or a capture (- is stdin), or with the built-in script, and login and models with a synthetic account."],
     options: [{ name: "port", value: "N", meaning: "the port to listen on; default: any free one" }],
     examples: ["cursor-wire serve --port 4610"],
     count: { least: 0, most: 1 },
