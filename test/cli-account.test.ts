@@ -56,6 +56,14 @@ test("models lists slugs, and the slug of each thinking level", async () => {
   }
 });
 
+test("models of a host of this machine needs no token; where it is not there, the warning ends in the next step", async () => {
+  const host = await startAccountLoopback();
+  const line = ["models", "--json", "--origin", host.origin];
+  assert.equal(objects(await cli(line)).map(({ source }) => source), ["service", "service"]);
+  await host.close();
+  assert.match((await cli(line)).stderr, /Using the built-in model list: Connection lost: .* Try again; if it stays, check the connection to the service\.\n$/);
+});
+
 test("models without a token lists the built-in ones and says so", async () => {
   const ran = await cli(["models"]);
   assert.is(ran.code, 0);

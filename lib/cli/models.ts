@@ -1,12 +1,18 @@
-import { readCatalog, type ModelRow } from "../account/index.ts";
+import { accountOrigin, readCatalog, type ModelRow } from "../account/index.ts";
+import { isLoopback } from "../driver/origin.ts";
 import { printable } from "./printable.ts";
 import type { Context } from "./verb.ts";
 
-/** Lists the models of the account in PI_CURSOR_TOKEN; without one, the small built-in list. @throws CursorError */
+/**
+ * Lists the models of the account in PI_CURSOR_TOKEN, which a host of this machine does without; elsewhere, without one,
+ * the small built-in list.
+ * @throws CursorError
+ */
 export async function models({ arguments: args, out, env, signal }: Context): Promise<number> {
   const origin = args.value("origin");
+  const place = accountOrigin({ env, ...(origin !== undefined && { origin }) });
   const { rows, source } = await readCatalog({
-    accessToken: env["PI_CURSOR_TOKEN"] || undefined,
+    accessToken: env["PI_CURSOR_TOKEN"] || (isLoopback(place) ? "loopback" : undefined),
     env,
     signal,
     ...(origin !== undefined && { origin }),
