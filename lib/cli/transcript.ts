@@ -2,46 +2,57 @@
  * The transcripts of `run --session`: a host keeps its own, and the command is a host. They lie beside the handles,
  * readable by their owner only, and are replaced as a whole.
  */
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DISK, temporaryName } from "../driver/disk.ts";
 import { fileName } from "../driver/file-name.ts";
 import type { Message } from "../session/turn.ts";
-import { fileFailure } from "./failure.ts";
+import { Failure, fileFailure } from "./failure.ts";
 
 /** The file of a session's transcript, named as its handle is. */
 export function transcriptFile(folder: string, sessionId: string): string {
   return join(folder, `${fileName(sessionId)}.transcript.json`);
 }
 
+/** The most bytes of a transcript that are read. */
+const FILE_BYTES = 64 * 1024 * 1024;
+
 /**
  * The messages of a transcript; none where there is no such file, or where it holds something else.
- * @throws Failure `file_unreadable`
+ * @throws Failure `file_unreadable`, at once where it is a link, a pipe, a device, or over 64 MiB
  */
 export async function loadTranscript(file: string): Promise<Message[]> {
-  let text: string;
+  const bytes = await read(file);
+  if (bytes === undefined) return [];
   try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw fileFailure("read", file, error);
-  }
-  try {
-    const messages = JSON.parse(text) as unknown;
+    const messages = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
     return Array.isArray(messages) && messages.every(isMessage) ? messages : [];
   } catch {
     return [];
   }
 }
 
+async function read(file: string): Promise<Uint8Array | undefined> {
+  try {
+    return await DISK.read(file, (size) => {
+      if (size > FILE_BYTES) throw new Error(`${file} is over ${FILE_BYTES} bytes`);
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== undefined) throw fileFailure("read", file, error);
+    throw new Failure("file_unreadable", `cannot read the transcript: ${message}`, "Move it away, and the session begins anew, or name another --session.");
+  }
+}
+
 /** Replaces a transcript. @throws Failure `file_unwritable` */
 export async function saveTranscript(folder: string, file: string, messages: readonly Message[]): Promise<void> {
-  const temporary = `${file}.${process.pid}.tmp`;
+  const temporary = join(folder, temporaryName());
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(temporary, JSON.stringify(messages), { mode: 0o600 });
-    await rename(temporary, file);
+    await DISK.makeFolder(folder);
+    await DISK.create(temporary, new TextEncoder().encode(JSON.stringify(messages)));
+    await DISK.rename(temporary, file);
   } catch (error) {
-    await rm(temporary, { force: true });
+    // What went wrong first is what is told.
+    await DISK.remove(temporary).catch(() => {});
     throw fileFailure("write", file, error);
   }
 }

@@ -1,0 +1,88 @@
+/** The transcripts of `run --session`: what lies at their name may be planted (DESIGN §5). */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import type { Failure } from "../lib/cli/failure.ts";
+import { loadTranscript, saveTranscript } from "../lib/cli/transcript.ts";
+import type { Message } from "../lib/index.ts";
+import { rejects } from "./check.ts";
+import { ended, start } from "./cli-spawn.ts";
+
+const test = suite("cli transcript");
+
+const MESSAGES: Message[] = [
+  { role: "user", content: "one" },
+  { role: "assistant", content: [{ type: "text", text: "two" }] },
+];
+
+/** Runs `work` with a folder and a transcript's name in it. */
+async function inFolder(work: (folder: string, file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "cli-transcript-"));
+  try {
+    await work(folder, join(folder, "s.transcript.json"));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test("what is saved is loaded, is its owner's only, and replaces what was there", () =>
+  inFolder(async (folder, file) => {
+    await saveTranscript(join(folder, "deep"), join(folder, "deep", "s"), MESSAGES);
+    await saveTranscript(folder, file, []);
+    await saveTranscript(folder, file, MESSAGES);
+    assert.equal(await loadTranscript(file), MESSAGES);
+    assert.is(statSync(file).mode & 0o777, 0o600);
+    assert.equal(readdirSync(folder).sort(), ["deep", "s.transcript.json"]);
+  }));
+
+test("a link planted at any name of ours is not written through", () =>
+  inFolder(async (folder, file) => {
+    writeFileSync(join(folder, "precious"), "kept");
+    for (const name of [file, `${file}.${process.pid}.tmp`]) symlinkSync(join(folder, "precious"), name);
+    await saveTranscript(folder, file, MESSAGES);
+    assert.is(readFileSync(join(folder, "precious"), "utf8"), "kept");
+    assert.equal(await loadTranscript(file), MESSAGES);
+  }));
+
+test("what can't be replaced is an error that leaves nothing behind", () =>
+  inFolder(async (folder, file) => {
+    mkdirSync(file);
+    assert.is(((await rejects(saveTranscript(folder, file, MESSAGES))) as Failure).code, "file_unwritable");
+    assert.equal(readdirSync(folder), ["s.transcript.json"]);
+    writeFileSync(join(folder, "file"), "");
+    const below = join(folder, "file", "x");
+    assert.is(((await rejects(saveTranscript(below, join(below, "s"), MESSAGES))) as Failure).code, "file_unwritable");
+  }));
+
+const PLANTED: [name: string, plant: (file: string) => void, words: RegExp][] = [
+  ["a link", (file) => symlinkSync("/dev/zero", file), /is a link, not a file/],
+  ["a link to a transcript", (file) => (writeFileSync(`${file}.other`, JSON.stringify(MESSAGES)), symlinkSync(`${file}.other`, file)), /is a link, not a file/],
+  ["a folder", (file) => mkdirSync(file), /is a folder, not a file/],
+  ["a file over 64 MiB", (file) => (writeFileSync(file, ""), truncateSync(file, 64 * 1024 * 1024 + 1)), /is over 67108864 bytes/],
+];
+for (const [name, plant, words] of PLANTED)
+  test(`${name} in a transcript's place is refused with what to do`, () =>
+    inFolder(async (_, file) => {
+      plant(file);
+      const error = (await rejects(loadTranscript(file))) as Failure;
+      assert.is(error.code, "file_unreadable");
+      assert.match(error.message, words);
+      assert.match(error.nextStep, "Move it away");
+    }));
+
+if (process.platform !== "win32")
+  test("a FIFO in a transcript's place ends a run at once", () =>
+    inFolder(async (folder, file) => {
+      execFileSync("mkfifo", [file]);
+      const child = start(["run", "--origin", "http://127.0.0.1:1", "--session", "s", "hi"], { CURSOR_PROVIDER_HANDLE_DIR: folder });
+      const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+      const ran = await ended(child);
+      clearTimeout(timer);
+      assert.is(ran.code, 1, ran.stderr);
+      assert.match(ran.stderr, /^error local file_unreadable: .* is a pipe, not a file: move it away\nnext step: Move it away/);
+    }));
+
+test.run();
