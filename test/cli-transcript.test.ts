@@ -73,6 +73,29 @@ for (const [name, plant, words] of PLANTED)
       assert.match(error.nextStep, "Move it away");
     }));
 
+const NONE: [name: string, content: unknown][] = [
+  ["a part of another type", [{ role: "assistant", content: [{ type: "bogus" }] }]],
+  ["a text that is none", [...MESSAGES, { role: "assistant", content: [{ type: "text", text: 1 }] }]],
+  ["a result without its call", [{ role: "tool", content: [] }]],
+  ["a call without arguments", [{ role: "assistant", content: [{ type: "tool_call", id: "i", name: "n" }] }]],
+  ["nothing for a message", [null]],
+  ["an object", { length: 0 }],
+  ["a text", "one"],
+];
+for (const [name, content] of NONE)
+  test(`${name} makes a file no transcript`, () =>
+    inFolder(async (_, file) => {
+      writeFileSync(file, JSON.stringify(content));
+      assert.equal(await loadTranscript(file), []);
+    }));
+
+test("whatever a request may hold is loaded", () =>
+  inFolder(async (_, file) => {
+    const messages = [...MESSAGES, { role: "user", content: [{ type: "text", text: "t" }, { type: "image", mimeType: "image/png", data: "" }] }];
+    writeFileSync(file, JSON.stringify(messages));
+    assert.equal(await loadTranscript(file), messages);
+  }));
+
 if (process.platform !== "win32")
   test("a FIFO in a transcript's place ends a run at once", () =>
     inFolder(async (folder, file) => {

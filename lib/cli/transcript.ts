@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { DISK, temporaryName } from "../driver/disk.ts";
 import { fileName } from "../driver/file-name.ts";
+import { checkRequest } from "../session/check-request.ts";
 import type { Message } from "../session/turn.ts";
 import { Failure, fileFailure } from "./failure.ts";
 
@@ -25,7 +26,7 @@ export async function loadTranscript(file: string): Promise<Message[]> {
   if (bytes === undefined) return [];
   try {
     const messages = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
-    return Array.isArray(messages) && messages.every(isMessage) ? messages : [];
+    return Array.isArray(messages) && areMessages(messages) ? messages : [];
   } catch {
     return [];
   }
@@ -57,9 +58,8 @@ export async function saveTranscript(folder: string, file: string, messages: rea
   }
 }
 
-function isMessage(value: unknown): value is Message {
-  if (typeof value !== "object" || value === null) return false;
-  const { role, content } = value as { role?: unknown; content?: unknown };
-  if (role === "user") return typeof content === "string";
-  return (role === "assistant" || role === "tool") && Array.isArray(content) && content.every((part) => typeof part === "object" && part !== null);
+/** Whether a request may hold them and a prompt: another one would be refused at every run. */
+function areMessages(messages: unknown[]): messages is Message[] {
+  const request = { model: { id: "any" }, messages: [...messages, { role: "user", content: "" }] as Message[], tools: [] };
+  return checkRequest(request) === undefined;
 }
