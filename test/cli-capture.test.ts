@@ -1,4 +1,5 @@
 /** Captures: reading, writing, recording and redacting them (DESIGN §8). */
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -144,6 +145,28 @@ test("a recorder writes one Run a file, for its owner only", async () => {
 if (existsSync("/dev/full"))
   test("a disk that is full is told when the recording is checked", () => {
     assert.throws(() => new Recorder("/dev/full", { source: "live" }), (error: Failure) => error.code === "file_unwritable" && /no space left/.test(error.message));
+  });
+
+if (process.platform !== "win32")
+  test("a limit that falls inside the last line is told when the recording is checked", () => {
+    const folder = mkdtempSync(join(tmpdir(), "cli-capture-"));
+    try {
+      const program = `
+        import { Recorder } from ${JSON.stringify(new URL(`../lib/cli/record.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url))};
+        const recorder = new Recorder(${JSON.stringify(join(folder, "r.jsonl"))}, { source: "synthetic" });
+        recorder.frame({ at: 0, from: "server", envelope: new Uint8Array(9000) });
+        recorder.close();
+        try {
+          recorder.check();
+        } catch ({ code }) {
+          console.log(code);
+        }`;
+      const said = execFileSync("sh", ["-c", 'ulimit -f 4; exec "$@"', "sh", process.execPath, "--input-type=module", "-e", program], { encoding: "utf8" });
+      assert.is(said, "file_unwritable\n");
+      assert.ok(statSync(join(folder, "r.jsonl")).size > 1000, "a part is written");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
 test("a recorder that cannot write says so before anything is sent", () => {

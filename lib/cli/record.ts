@@ -66,7 +66,9 @@ export class Recorder {
   #write(line: string): void {
     if (this.#failure !== undefined) return;
     try {
-      writeSync(this.#descriptor!, line);
+      const bytes = Buffer.from(line);
+      // A full disk and a limit take a part first, and say what is wrong when the rest comes.
+      for (let written = 0; written < bytes.length; ) written += writeSync(this.#descriptor!, bytes, written);
     } catch (error) {
       this.#failure = fileFailure("write", this.files.at(-1)!, error);
     }
