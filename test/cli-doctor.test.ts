@@ -39,6 +39,44 @@ test("secrets are never printed", async () => {
   }
 });
 
+const NO_URL = "The origin is no plain http or https URL.";
+/** Origins that hold a secret, and all that is said of them. */
+const SECRET_ORIGINS: [origin: string, said: string][] = [
+  ["https://user:p@secretpw@host.example/", 'The origin "https://host.example" is not on the allowlist.'],
+  ["https:\\\\user:secretpw@host.example", 'The origin "https://host.example" is not on the allowlist.'],
+  ["https:user:secretpw@host.example", 'The origin "https://host.example" is not on the allowlist.'],
+  ["https://host.example/?token=secretpw", 'The origin "https://host.example" is not on the allowlist.'],
+  ["https://host.example/secretpw", 'The origin "https://host.example" is not on the allowlist.'],
+  ["https://host.example/#secretpw", 'The origin "https://host.example" is not on the allowlist.'],
+  ["http://user:secretpw@127.0.0.1:1", 'The origin "http://127.0.0.1:1" is not on the allowlist.'],
+  ["user:secretpw@host.example", NO_URL],
+  ["user:se/cretpw@host.example", NO_URL],
+  ["blob:https://user:secretpw@host.example", NO_URL],
+  ["https://user:se/cretpw@host.example", NO_URL],
+  ["https://user:12/cretpw@host.example", NO_URL],
+  ["https://user:?cretpw@host.example", NO_URL],
+  ["https://user:#cretpw@host.example", NO_URL],
+  ["secretpw", NO_URL],
+];
+for (const [origin, said] of SECRET_ORIGINS)
+  test(`of the origin ${origin} no secret is shown`, async () => {
+    const env = { CURSOR_PROVIDER_AGENT_ORIGIN: origin };
+    const { ran, of } = await findings(env);
+    assert.is(of("environment")[0]!["detail"], said);
+    const people = await cli(["doctor"], { env });
+    const run = await cli(["run", "--origin", origin, "hi"]);
+    assert.match(run.stderr, said);
+    for (const text of [ran.stdout, people.stdout, people.stderr, run.stdout, run.stderr]) assert.not.match(text, /user\b|cretpw|p@|12\//);
+  });
+
+test("an origin is listed by its protocol and host", async () => {
+  const listed = async (origin: string): Promise<unknown> => objects((await findings({ CURSOR_PROVIDER_AGENT_ORIGIN: origin })).ran).find(({ name }) => name === "CURSOR_PROVIDER_AGENT_ORIGIN")!["value"];
+  assert.is(await listed("https://agentn.us.api5.cursor.sh"), "https://agentn.us.api5.cursor.sh");
+  assert.is(await listed("http://127.0.0.1:1"), "http://127.0.0.1:1");
+  assert.is(await listed("https://host.example:8443/path"), "https://host.example:8443");
+  assert.is(await listed("host"), "(no plain http or https URL)");
+});
+
 test("a host of this machine needs no token", async () => {
   const { ran, of } = await findings({ CURSOR_PROVIDER_AGENT_ORIGIN: "http://127.0.0.1:1" });
   assert.is(ran.code, 0, ran.stdout);

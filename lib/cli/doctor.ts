@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from "node:path";
 import { accountOrigin, tokenEnd } from "../account/index.ts";
 import { readConfig, VARIABLES } from "../driver/config.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
-import { isLoopback } from "../driver/origin.ts";
+import { isLoopback, shownOrigin } from "../driver/origin.ts";
 import { peerText } from "../session/failures.ts";
 import { told } from "./failure.ts";
 import { nearest } from "./nearest.ts";
@@ -132,9 +132,13 @@ function table(out: Output, env: Env): void {
   if (!out.json) out.line();
   for (const [name, { initial, meaning, secret }] of Object.entries(VARIABLES)) {
     const value = env[name];
-    // A URL may hold a user and a password.
-    const shown = secret ? undefined : value ? peerText(value).replace(/\/\/[^/@]*@/, "//[redacted]@") : initial;
+    const shown = secret ? undefined : value ? shownValue(name, value) : initial;
     if (out.json) out.object({ type: "variable", name, set: Boolean(value), ...(shown !== undefined && { value: shown }), meaning });
     else out.line(`${name.padEnd(37)} ${(value ? "set" : "default").padEnd(8)} ${printable(shown || (value ? "(secret)" : "–"))}`);
   }
+}
+
+/** The origin may hold a password, wherever it was put. */
+function shownValue(name: string, value: string): string {
+  return name === "CURSOR_PROVIDER_AGENT_ORIGIN" ? (shownOrigin(value) ?? "(no plain http or https URL)") : peerText(value);
 }

@@ -19,12 +19,25 @@ export function checkOrigin(text: string): URL {
   const bare = url !== undefined && url.username === "" && url.password === "" && url.pathname === "/" && url.search === "" && url.hash === "" && !/[?#@\\\s]/.test(text);
   if (bare && url.protocol === "https:" && url.port === "" && HOSTS.test(url.hostname)) return url;
   if (bare && url.protocol === "http:" && LOOPBACK.has(url.hostname)) return url;
+  const shown = shownOrigin(text);
   throw new CursorError({
     kind: "local",
     code: "origin_not_allowed",
-    message: `The origin ${JSON.stringify(url === undefined ? text.slice(0, 100) : `${url.protocol}//${url.host}`)} is not on the allowlist.`,
+    message: shown === undefined ? "The origin is no plain http or https URL." : `The origin ${JSON.stringify(shown)} is not on the allowlist.`,
     nextStep: `Use ${DEFAULT_ORIGIN}, another region's https://agentn.<region>.api5.cursor.sh, or http://127.0.0.1:PORT for tests.`,
   });
+}
+
+/**
+ * Protocol and host of an http or https URL: all of it that may be shown, as the rest may hold a password. Undefined
+ * where the text is none, or where its host may be a part of a user or a password.
+ */
+export function shownOrigin(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, host, pathname, search, hash } = new URL(text);
+  // In https://user:12/3@host/ the user is read as the host, and the "@" stands in the path.
+  const cut = (pathname + search + hash).includes("@");
+  return cut || !/^https?:$/.test(protocol) ? undefined : `${protocol}//${host}`;
 }
 
 /** Whether an origin is this machine. */
