@@ -25,8 +25,7 @@ async function inFile(content: string, work: (file: string) => Promise<void>): P
 }
 
 const HOSTS: [name: string, content: () => string, said: string][] = [
-  ["a script of 64 MiB", () => SCRIPT + " ".repeat(64 * MIB - SCRIPT.length), "Hello!"],
-  ["a capture of more", () => CAPTURE + `${" ".repeat(23 * MIB)}\n`.repeat(3), "Hello! Grüße"],
+  ["a capture that is longer than a script may be", () => `${CAPTURE}${" ".repeat(17 * MIB)}\n`, "Hello! Grüße"],
   ["a script behind a byte order mark", () => `\ufeff${SCRIPT}`, "Hello!"],
   ["a capture behind a byte order mark", () => `\ufeff${CAPTURE}`, "Hello! Grüße"],
 ];
@@ -39,7 +38,7 @@ for (const [name, content, said] of HOSTS)
     }));
 
 const REFUSED: [name: string, content: () => string, error: RegExp][] = [
-  ["a script over 64 MiB", () => SCRIPT + " ".repeat(64 * MIB - SCRIPT.length + 1), /^error local script_invalid: .*file: it is over 67108864 bytes\nnext step: A script is/],
+  ["a script over 16 MiB", () => SCRIPT + " ".repeat(16 * MIB - SCRIPT.length + 1), /^error local script_invalid: .*file: it is over 16777216 bytes\nnext step: A script is/],
   ["a capture with a line over 24 MiB", () => `${CAPTURE}${" ".repeat(24 * MIB + 1)}`, /^error local line_too_long: .*file:\d+: the line is over/],
   ["an empty file", () => "", /^error local script_invalid/],
   ["a brace alone", () => "{", /^error local script_invalid: .*:1: the line is no JSON/],
@@ -53,14 +52,13 @@ for (const [name, content, error] of REFUSED)
     }));
 
 if (existsSync("/dev/zero"))
-  for (const line of [["serve", "/dev/zero"], ["run", "--loopback=/dev/zero", "hi"]])
-    test(`${line.join(" ")} ends soon`, async () => {
-      const ran = await cli(line);
-      assert.is(ran.code, 1);
-      assert.match(ran.stderr, "error local script_invalid: /dev/zero: it is over");
-    });
+  test("serve /dev/zero ends soon", async () => {
+    const ran = await cli(["serve", "/dev/zero"]);
+    assert.is(ran.code, 1);
+    assert.match(ran.stderr, "error local script_invalid: /dev/zero: it is over");
+  });
 
-for (const [name, begin] of [["capture", '{"capture":2}\n'], ["script", SCRIPT + " ".repeat(64 * MIB)]] as const)
+for (const [name, begin] of [["capture", '{"capture":2}\n'], ["script", SCRIPT + " ".repeat(16 * MIB)]] as const)
   test(`a refused ${name} on stdin is not waited for to its end`, async () => {
     const child = start(["run", "--loopback=-", "hi"]);
     child.stdin!.on("error", () => {});

@@ -9,7 +9,7 @@ import type { Context } from "./verb.ts";
 /**
  * Starts the embedded host on 127.0.0.1, which answers the calls of an account, too.
  * @param file a script or scripts as JSON, or a capture to play; `-` for stdin; without one, the demo
- * @throws Failure `script_invalid`, where a script is over 64 MiB, too; `line_too_long` of a capture; `file_unreadable`,
+ * @throws Failure `script_invalid`, where a script is over 16 MiB, too; `line_too_long` of a capture; `file_unreadable`,
  *   `port_taken`, or `port_refused`
  */
 export async function startHost(file: string | undefined, context: Pick<Context, "stdin" | "signal">, port = 0): Promise<Loopback> {
@@ -26,7 +26,7 @@ export async function startHost(file: string | undefined, context: Pick<Context,
 }
 
 /** The most bytes of a script. */
-const SCRIPT_BYTES = 64 * 1024 * 1024;
+const SCRIPT_BYTES = 16 * 1024 * 1024;
 
 /** A capture's first line is an object; a script is a list. */
 async function readScript({ name, chunks }: Input): Promise<LoopbackOptions> {
