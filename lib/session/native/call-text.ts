@@ -20,7 +20,7 @@ export function callText(name: string, args: Record<string, unknown>): string {
  * are called here.
  */
 export function template(tool: Tool, values: object, slots: readonly Slot[]): Record<string, unknown> {
-  const { properties, required, root } = readSchema(tool.inputSchema);
+  const { properties, required, scope } = readSchema(tool.inputSchema);
   const spelled = Object.entries(values).map(([name, value]: [string, unknown]) => {
     const spellings = slots.find((slot) => slot.value === name)?.names ?? [];
     return { names: [name, ...spellings].map(compact), value };
@@ -28,10 +28,10 @@ export function template(tool: Tool, values: object, slots: readonly Slot[]): Re
   if (properties.size === 0) return Object.fromEntries(spelled.map(({ names, value }) => [names[0], value]));
   const args = new Map<string, unknown>();
   for (const [name, declared] of properties) {
-    const property = rulesOf(declared, root);
+    const property = rulesOf(declared, scope);
     const known = spelled.find(({ names, value }) => names.includes(compact(name)) && accepts(property, value));
     if (known !== undefined) args.set(name, known.value);
-    else if (required.includes(name)) args.set(name, (givenBy(property) ?? { value: placeholder(name, property) }).value);
+    else if (required.has(name)) args.set(name, (givenBy(property) ?? { value: placeholder(name, property) }).value);
   }
   return Object.fromEntries(args);
 }

@@ -16,8 +16,9 @@ export interface Filled {
  */
 export function fill(tool: Tool, { intent, values }: Operation): Filled | undefined {
   const schema = readSchema(tool.inputSchema);
+  const names = spelled(schema);
   for (const variant of variants(values)) {
-    const filled = fillSlots(schema, VOCABULARY[intent].properties, variant);
+    const filled = fillSlots(schema, names, VOCABULARY[intent].properties, variant);
     if (filled !== undefined) return filled;
   }
   return undefined;
@@ -29,8 +30,12 @@ function variants(values: Values): Values[] {
   return edits?.length === 1 ? [values, { ...rest, ...edits[0] }] : [values];
 }
 
-function fillSlots(schema: Schema, slots: readonly Slot[], values: Values): Filled | undefined {
-  const names = new Map([...schema.properties.keys()].reverse().map((name) => [compact(name), name]));
+/** The properties by their names as they compare; of equal ones the first. */
+function spelled({ properties }: Schema): Map<string, string> {
+  return new Map([...properties.keys()].reverse().map((name) => [compact(name), name]));
+}
+
+function fillSlots(schema: Schema, names: ReadonlyMap<string, string>, slots: readonly Slot[], values: Values): Filled | undefined {
   const entries = new Map<string, unknown>();
   const placed = new Set<keyof Values>();
   for (const { value, names: spellings, hint } of slots) {
@@ -44,7 +49,7 @@ function fillSlots(schema: Schema, slots: readonly Slot[], values: Values): Fill
   }
   for (const name of schema.required) {
     if (entries.has(name)) continue;
-    const byDefault = givenBy(rulesOf(schema.properties.get(name), schema.root));
+    const byDefault = givenBy(rulesOf(schema.properties.get(name), schema.scope));
     if (byDefault === undefined) return undefined;
     entries.set(name, byDefault.value);
   }
@@ -63,7 +68,7 @@ function place(
   for (const spelling of spellings) {
     const name = names.get(compact(spelling));
     if (name === undefined || taken.has(name)) continue;
-    const property = rulesOf(schema.properties.get(name), schema.root);
+    const property = rulesOf(schema.properties.get(name), schema.scope);
     const value = typeof given === "object" ? replacements(property, given) : given;
     if (value !== undefined && accepts(property, value)) return [name, value];
   }
@@ -72,8 +77,9 @@ function place(
 
 /** Edits in the names that the property's items declare, or in ours where they declare none. */
 function replacements(property: Rules, edits: readonly Edit[]): object[] | undefined {
-  const item = members(rulesOf(keyword(property, "items"), property.root));
+  const item = members(rulesOf(keyword(property, "items"), property.scope));
   if (item.properties.size === 0) return [...edits];
-  const filled = edits.map((edit) => fillSlots(item, REPLACEMENT, edit)?.arguments);
+  const names = spelled(item);
+  const filled = edits.map((edit) => fillSlots(item, names, REPLACEMENT, edit)?.arguments);
   return filled.every((one) => one !== undefined) ? filled : undefined;
 }

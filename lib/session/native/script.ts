@@ -31,11 +31,11 @@ const BODY = [
 
 /** The arguments by which the script tool does the operation; undefined where it has no property for a script. */
 export function fillScript(tool: Tool, operation: Operation): Record<string, unknown> | undefined {
-  const { properties, required, root } = readSchema(tool.inputSchema);
+  const { properties, required, scope } = readSchema(tool.inputSchema);
   for (const [name, property] of properties) {
-    if (!SCRIPT_TOOL.properties.some((spelling) => spelling === compact(name)) || !required.every((other) => other === name)) continue;
+    if (!SCRIPT_TOOL.properties.some((spelling) => spelling === compact(name)) || [...required].some((other) => other !== name)) continue;
     const code = script(operation);
-    if (accepts(rulesOf(property, root), code)) return { [name]: code };
+    if (accepts(rulesOf(property, scope), code)) return { [name]: code };
   }
   return undefined;
 }

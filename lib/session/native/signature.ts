@@ -1,4 +1,4 @@
-import { keyword, members, rulesOf, type Rules } from "./schema.ts";
+import { keyword, members, rulesOf, whole, type Rules } from "./schema.ts";
 
 /** How deep objects, lists and alternatives are written out. */
 const DEPTH = 4;
@@ -18,16 +18,17 @@ interface Count {
  */
 export function signature(schema: unknown): string | undefined {
   const count = { left: TYPES };
-  const text = memberTexts(rulesOf(schema, schema), 0, count);
-  return count.left < 0 ? undefined : `(${text})`;
+  const rules = whole(schema);
+  const text = memberTexts(rules, 0, count);
+  return count.left < 0 || rules.scope.left < 0 ? undefined : `(${text})`;
 }
 
 function memberTexts(rules: Rules, depth: number, count: Count): string {
-  const { properties, required, root } = members(rules);
+  const { properties, required, scope } = members(rules);
   const list: string[] = [];
   for (const [name, property] of properties) {
     if (count.left < 0) break;
-    list.push(`${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}${required.includes(name) ? "" : "?"}: ${typeText(rulesOf(property, root), depth + 1, count)}`);
+    list.push(`${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}${required.has(name) ? "" : "?"}: ${typeText(rulesOf(property, scope), depth + 1, count)}`);
   }
   return list.join(", ");
 }
@@ -43,7 +44,7 @@ function typeText(rules: Rules, depth: number, count: Count): string {
     return union(choices.length > CHOICES ? [...shown, "…"] : shown);
   }
   const alternatives = keyword(rules, "anyOf") ?? keyword(rules, "oneOf");
-  if (Array.isArray(alternatives)) return union(alternatives.slice(0, CHOICES).map((one) => typeText(rulesOf(one, rules.root), depth + 1, count)));
+  if (Array.isArray(alternatives)) return union(alternatives.slice(0, CHOICES).map((one) => typeText(rulesOf(one, rules.scope), depth + 1, count)));
   const type = keyword(rules, "type");
   if (Array.isArray(type)) return union(type.map((one) => named(one, rules, depth, count)));
   return named(type ?? (keyword(rules, "properties") === undefined ? undefined : "object"), rules, depth, count);
@@ -59,7 +60,7 @@ function named(type: unknown, rules: Rules, depth: number, count: Count): string
     case "null":
       return type;
     case "array": {
-      const item = typeText(rulesOf(keyword(rules, "items"), rules.root), depth + 1, count);
+      const item = typeText(rulesOf(keyword(rules, "items"), rules.scope), depth + 1, count);
       return item.includes(" | ") && !item.startsWith("{") ? `(${item})[]` : `${item}[]`;
     }
     case "object": {
