@@ -46,7 +46,7 @@ function typeText(rules: Rules, depth: number, count: Count): string {
   const alternatives = keyword(rules, "anyOf") ?? keyword(rules, "oneOf");
   if (Array.isArray(alternatives)) return union(alternatives.slice(0, CHOICES).map((one) => typeText(rulesOf(one, rules.scope), depth + 1, count)));
   const type = keyword(rules, "type");
-  if (Array.isArray(type)) return union(type.map((one) => named(one, rules, depth, count)));
+  if (Array.isArray(type)) return union([...new Set<unknown>(type.slice(0, CHOICES))].map((one) => named(one, rules, depth, count)));
   return named(type ?? (keyword(rules, "properties") === undefined ? undefined : "object"), rules, depth, count);
 }
 
