@@ -121,6 +121,10 @@ test("no word in it says that a tool can not be reached", () => {
 
 const cycle: Record<string, unknown> = { type: "object" };
 cycle["properties"] = { a: cycle, b: cycle, c: cycle };
+const throws = (): never => {
+  throw new Error("no");
+};
+const unwritable = [1n, cycle, [1n], { toJSON: throws }];
 
 const SIGNATURES: readonly [schema: unknown, said: string | undefined][] = [
   [{}, "()"],
@@ -138,6 +142,7 @@ const SIGNATURES: readonly [schema: unknown, said: string | undefined][] = [
   [{ properties: { a: { type: "unheard-of" }, b: true } }, "(a?: any, b?: any)"],
   [{ properties: { a: { type: "array", items: { type: "object", properties: { b: { type: "array", items: { anyOf: [text, number] } } } } } } }, "(a?: {b?: any[]}[])"],
   [cycle, undefined],
+  ...unwritable.map((value): [unknown, string] => [{ properties: { a: { const: value }, b: { enum: [value, "x"] } } }, '(a?: any, b?: any | "x")']),
   [{ allOf: [{ $ref: "#/$defs/a" }, { properties: { b: { $ref: "#/$defs/b" } } }], $defs: { a: { properties: { a: { type: "array", items: { $ref: "#/$defs/b" } } }, required: ["a"] }, b: { enum: ["x", "y"] } } }, '(b?: "x" | "y", a: ("x" | "y")[])'],
   [{ properties: { a: { $ref: "#" } } }, "(a?: {a?: {a?: {a?: {a?: any}}}})"],
 ];

@@ -37,10 +37,10 @@ function typeText(rules: Rules, depth: number, count: Count): string {
   count.left -= 1;
   if (depth > DEPTH || count.left < 0) return "any";
   const constant = keyword(rules, "const");
-  if (constant !== undefined) return JSON.stringify(constant) ?? "any";
+  if (constant !== undefined) return literal(constant);
   const choices = keyword(rules, "enum");
   if (Array.isArray(choices)) {
-    const shown = choices.slice(0, CHOICES).map((one) => JSON.stringify(one) ?? "any");
+    const shown = choices.slice(0, CHOICES).map((one) => literal(one));
     return union(choices.length > CHOICES ? [...shown, "…"] : shown);
   }
   const alternatives = keyword(rules, "anyOf") ?? keyword(rules, "oneOf");
@@ -48,6 +48,15 @@ function typeText(rules: Rules, depth: number, count: Count): string {
   const type = keyword(rules, "type");
   if (Array.isArray(type)) return union([...new Set<unknown>(type.slice(0, CHOICES))].map((one) => named(one, rules, depth, count)));
   return named(type ?? (keyword(rules, "properties") === undefined ? undefined : "object"), rules, depth, count);
+}
+
+function literal(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "any";
+  } catch {
+    // The schema is an object of the host, not parsed JSON: it may hold a bigint, a cycle or a toJSON that throws.
+    return "any";
+  }
 }
 
 function named(type: unknown, rules: Rules, depth: number, count: Count): string {
