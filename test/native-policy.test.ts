@@ -143,6 +143,8 @@ const SIGNATURES: readonly [schema: unknown, said: string | undefined][] = [
   [{ properties: { a: { type: "array", items: { type: "object", properties: { b: { type: "array", items: { anyOf: [text, number] } } } } } } }, "(a?: {b?: any[]}[])"],
   [cycle, undefined],
   ...unwritable.map((value): [unknown, string] => [{ properties: { a: { const: value }, b: { enum: [value, "x"] } } }, '(a?: any, b?: any | "x")']),
+  [{ properties: { a: { const: "x".repeat(20_000) } } }, undefined],
+  [{ properties: { a: { const: "x".repeat(200) } } }, `(a?: "${"x".repeat(200)}")`],
   [{ allOf: [{ $ref: "#/$defs/a" }, { properties: { b: { $ref: "#/$defs/b" } } }], $defs: { a: { properties: { a: { type: "array", items: { $ref: "#/$defs/b" } } }, required: ["a"] }, b: { enum: ["x", "y"] } } }, '(b?: "x" | "y", a: ("x" | "y")[])'],
   [{ properties: { a: { $ref: "#" } } }, "(a?: {a?: {a?: {a?: {a?: any}}}})"],
 ];
@@ -150,6 +152,15 @@ for (const [index, [schema, said]] of SIGNATURES.entries())
   test(`schema ${index} is ${said ?? "given up"}`, () => {
     assert.is(signature(schema), said);
   });
+
+test("long literals and names are given up soon", () => {
+  const long = { enum: Array.from({ length: 12 }, (_, index) => String(index).repeat(80_000)) };
+  const properties = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`p${index}`, { $ref: "#/$defs/long" }]));
+  const start = cpuTime();
+  assert.is(signature({ properties, $defs: { long } }), undefined);
+  assert.is(signature({ properties, $defs: { long: { properties: { ["x".repeat(1_000_000)]: text } } } }), undefined);
+  assert.ok(cpuTime() - start < 500);
+});
 
 test("a long list of types is given up soon", () => {
   const properties = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`p${index}`, text]));

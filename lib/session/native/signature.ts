@@ -6,6 +6,8 @@ const DEPTH = 4;
 const CHOICES = 12;
 /** Types that one signature may take: one that needs more is not cut but given up. */
 const TYPES = 120;
+/** Characters of one name or literal that count as one more type. */
+const LONG = 100;
 
 /** Counts the types of one signature. */
 interface Count {
@@ -28,6 +30,7 @@ function memberTexts(rules: Rules, depth: number, count: Count): string {
   const list: string[] = [];
   for (const [name, property] of properties) {
     if (count.left < 0) break;
+    count.left -= Math.floor(name.length / LONG);
     list.push(`${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}${required.has(name) ? "" : "?"}: ${typeText(rulesOf(property, scope), depth + 1, count)}`);
   }
   return list.join(", ");
@@ -37,10 +40,10 @@ function typeText(rules: Rules, depth: number, count: Count): string {
   count.left -= 1;
   if (depth > DEPTH || count.left < 0) return "any";
   const constant = keyword(rules, "const");
-  if (constant !== undefined) return literal(constant);
+  if (constant !== undefined) return literal(constant, count);
   const choices = keyword(rules, "enum");
   if (Array.isArray(choices)) {
-    const shown = choices.slice(0, CHOICES).map((one) => literal(one));
+    const shown = choices.slice(0, CHOICES).map((one) => literal(one, count));
     return union(choices.length > CHOICES ? [...shown, "…"] : shown);
   }
   const alternatives = keyword(rules, "anyOf") ?? keyword(rules, "oneOf");
@@ -50,9 +53,12 @@ function typeText(rules: Rules, depth: number, count: Count): string {
   return named(type ?? (keyword(rules, "properties") === undefined ? undefined : "object"), rules, depth, count);
 }
 
-function literal(value: unknown): string {
+function literal(value: unknown, count: Count): string {
+  if (count.left < 0) return "any";
   try {
-    return JSON.stringify(value) ?? "any";
+    const text = JSON.stringify(value) ?? "any";
+    count.left -= Math.floor(text.length / LONG);
+    return text;
   } catch {
     // The schema is an object of the host, not parsed JSON: it may hold a bigint, a cycle or a toJSON that throws.
     return "any";
