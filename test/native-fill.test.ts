@@ -191,48 +191,6 @@ test("a schema that is a maze takes nothing, and soon", () => {
   assert.ok(cpuTime() - start < 1_000);
 });
 
-/** So many of the same, no two of them one object. */
-function times<T>(count: number, one: (index: number) => T): T[] {
-  return Array.from({ length: count }, (_, index) => one(index));
-}
-
-const hidden = (): object => ({ $ref: "#/$defs/hidden" });
-const HOSTILE: readonly [what: string, path: unknown, hidden: unknown][] = [
-  ["alternatives that each hold many rules", { anyOf: times(5_000, hidden) }, { allOf: times(5_000, () => ({})) }],
-  ["alternatives that each repeat one rule", { anyOf: times(5_000, hidden) }, { allOf: times(100_000, () => true), type: "number" }],
-  ["references to a long pointer", { anyOf: times(500, hidden) }, { $ref: `#${"/x".repeat(200_000)}` }],
-  ["references to many short pointers", { anyOf: times(5_000, hidden) }, { allOf: times(60, (index) => ({ $ref: `#${"/".repeat(400 + index)}` })), type: "number" }],
-  ["references to a long list of types", { oneOf: times(5_000, hidden) }, { type: times(50_000, () => "object") }],
-  ["references to a long list of choices", { anyOf: times(5_000, hidden) }, { enum: times(100_000, (index) => index) }],
-  ["references to a long list of alternatives", { anyOf: times(5_000, hidden) }, { anyOf: times(100_000, () => false) }],
-];
-for (const [what, path, rule] of HOSTILE)
-  test(`${what} are given up soon`, () => {
-    const inputSchema = { properties: { path }, $defs: { hidden: rule } };
-    const start = cpuTime();
-    assert.is(call("readArgs", { path: "/a" }, { name: "read", description: "", inputSchema }), undefined);
-    assert.ok(cpuTime() - start < 500);
-  });
-
-test("edits for a schema with very many properties or demands are given up soon", () => {
-  const edits = times(1_000, () => ({ oldText: "x", newText: "y" }));
-  const wide = Object.fromEntries(times(15_000, (index) => [`property_${index}`, text]));
-  const defaults = { properties: { old: text, new: text, ...Object.fromEntries(times(5_000, (index) => [`p${index}`, { default: 1 }])) }, required: times(5_000, (index) => `p${index}`) };
-  const start = cpuTime();
-  for (const items of [{ properties: { old: text, ...wide } }, defaults, { properties: { old: text, new: text }, required: times(100_000, () => "old") }])
-    assert.is(call("piEditArgs", { path: "a", edits }, tool("edit", "", { path: text, edits: { type: "array", items } })), undefined);
-  assert.ok(cpuTime() - start < 1_000);
-});
-
-test("a schema of ordinary size is never given up", () => {
-  const edits = times(1_000, () => ({ oldText: "x", newText: "y" }));
-  const inputSchema = {
-    properties: { path: { enum: [...times(2_000, String), "a"] }, edits: { type: "array", items: { $ref: "#/$defs/edit" } }, ...Object.fromEntries(times(500, (index) => [`p${index}`, text])) },
-    $defs: { edit: { properties: { oldText: text, newText: text }, required: ["oldText", "newText"] } },
-  };
-  assert.equal(call("piEditArgs", { path: "a", edits }, { name: "edit", description: "", inputSchema }), { path: "a", edits });
-});
-
 test("a property of null, list or object type is told from the others", () => {
   const edits = [{ oldText: "x", newText: "y" }, { oldText: "z", newText: "" }];
   const one = (schema: unknown): unknown => call("piEditArgs", { path: "a", edits }, tool("edit", "", { path: text, edits: schema }))?.["edits"];
