@@ -1,8 +1,8 @@
 /**
  * Runs every *.test file here with uvu, in a few processes, and turns uvu's silent passes (a throwing hook, `throw null`,
  * a forgotten `suite.run()`, an empty suite, an open handle) into failures. With arguments, only files whose names hold
- * one of them. Most tests wait for sockets and clocks, so more processes than cores pay. With --coverage it ends in the
- * coverage bars, as coverage-*.json set them.
+ * one of them. Most tests wait for sockets and clocks, so more processes than cores pay. With --coverage it leaves out the
+ * lasting ones and ends in the coverage bars, as coverage-*.json set them.
  */
 import { fork, spawn, type ChildProcess } from "node:child_process";
 import { readdir, rm } from "node:fs/promises";
@@ -23,10 +23,10 @@ const FILE_LIMIT_MS = Number(process.env["TEST_LIMIT_MS"] ?? 90_000);
 /** So many failed files are run once more. */
 const ALONE = 3;
 /** Files that take seconds start first, so that none is left alone at the end. */
-const SLOW = ["natives", "driver-faults", "provider", "cli-process", "handle", "pi-account", "native-command", "cli-", "pi-", "loopback", "account", "session-", "scenarios"];
+const SLOW = ["endure", "natives", "driver-faults", "provider", "cli-process", "handle", "pi-account", "native-command", "cli-", "pi-", "loopback", "account", "session-", "scenarios"];
 
-/** Thousands of turns cover nothing that one does not, and counting costs them a fifth of their time: they are not counted. */
-const LASTING = "endure";
+/** Thousands of turns cover nothing that one does not: they are no part of a run that counts. */
+const LASTING = "endure-";
 
 const here = new URL("./", import.meta.url);
 /** A build that is not cleaned first may hold what has no source any more. */
@@ -42,7 +42,7 @@ async function covered(wanted: readonly string[]): Promise<void> {
   const folder = fileURLToPath(new URL("../../coverage/tmp", import.meta.url));
   await rm(folder, { recursive: true, force: true });
   process.env["NODE_V8_COVERAGE"] = folder;
-  await lead(wanted);
+  await lead(wanted, LASTING);
   delete process.env["NODE_V8_COVERAGE"];
   if (process.exitCode) return;
   const reports = await Promise.all(["core", "rest"].map((part) => report(`test/coverage-${part}.json`)));
@@ -61,19 +61,13 @@ async function report(config: string): Promise<{ output: string; code: number }>
   return { output: `${config}${output}`, code };
 }
 
-async function lead(wanted: readonly string[]): Promise<void> {
-  const files = (await readdir(sources)).filter((name) => name.endsWith(".test.ts") && (wanted.length === 0 || wanted.some((word) => name.includes(word)))).sort();
+async function lead(wanted: readonly string[], without?: string): Promise<void> {
+  const files = (await readdir(sources)).filter((name) => name.endsWith(".test.ts") && !(without && name.startsWith(without)) && (wanted.length === 0 || wanted.some((word) => name.includes(word)))).sort();
   if (files.length === 0) console.error(`test run: no test file is called ${wanted.join(" or ")}`);
   const rank = (file: string): number => (SLOW.findIndex((word) => file.startsWith(word)) + 1 || SLOW.length + 1);
-  const lasting = files.filter((file) => file.startsWith(LASTING)).values();
-  const queue = files.filter((file) => !file.startsWith(LASTING)).sort((a, b) => rank(a) - rank(b)).values();
+  const queue = files.sort((a, b) => rank(a) - rank(b)).values();
   const counts = new Map<string, Counts>();
-  await Promise.all(
-    Array.from({ length: Math.min(WORKERS, files.length) }, async () => {
-      for (const file of lasting) await worker([file].values(), counts, { NODE_V8_COVERAGE: "" });
-      await worker(queue, counts);
-    }),
-  );
+  await Promise.all(Array.from({ length: Math.min(WORKERS, files.length) }, () => worker(queue, counts)));
   const failed = [...counts].filter(([, { failed }]) => failed > 0).map(([file]) => file);
   // Tests of clocks must not fail for their neighbours' load: what failed beside others counts as it does alone.
   if (failed.length <= ALONE)
@@ -87,8 +81,8 @@ async function lead(wanted: readonly string[]): Promise<void> {
 }
 
 /** One process, fed with files until there are none; whatever goes wrong in it counts as a failure. */
-async function worker(queue: Iterator<string>, counts: Map<string, Counts>, env: NodeJS.ProcessEnv = {}): Promise<void> {
-  const child = fork(self, ["--worker"], { env: { ...process.env, ...env } });
+async function worker(queue: Iterator<string>, counts: Map<string, Counts>): Promise<void> {
+  const child = fork(self, ["--worker"]);
   const own: string[] = [];
   let file = "";
   let limit: NodeJS.Timeout | undefined;
