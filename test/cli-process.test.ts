@@ -101,7 +101,8 @@ test("a second SIGINT ends what waits for stdin, too", async () => {
   await said(child, "textDelta");
   child.kill("SIGINT");
   child.kill("SIGINT");
-  assert.is((await result).code, 130);
+  // No code: the second came when the first had ended the program so far that Node no longer listened.
+  assert.ok([130, null].includes((await result).code));
 });
 
 test("a refused stdin is not waited for to its end", async () => {
