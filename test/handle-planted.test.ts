@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { chown, lchown, link, lstat, lutimes, mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, chown, lchown, link, lstat, lutimes, mkdir, readdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +20,19 @@ const PIPE = join(made, "pipe");
 const DEVICE = join(made, "device");
 execFileSync("mkfifo", [PIPE]);
 process.once("exit", () => rmSync(made, { recursive: true }));
+/** A whole handle and more that a link may lead to; nothing of it may ever change. */
+const ELSEWHERE = join(made, "elsewhere");
+let elsewhere: Promise<void> | undefined;
+
+async function fillElsewhere(): Promise<void> {
+  await quiet(ELSEWHERE).save("s", handleOf("c", "x"));
+  await link(PIPE, join(ELSEWHERE, "pipe"));
+  await writeFile(join(ELSEWHERE, "s.blobs", "0190.tmp"), "");
+  if (!ROOT) return;
+  // Open to the user below: what a followed link could do there must be possible.
+  await chmod(made, 0o755);
+  for (const path of [".", ...(await readdir(ELSEWHERE, { recursive: true }))]) await lchown(join(ELSEWHERE, path), NOBODY, NOBODY);
+}
 /** To root every file is readable: the store then works as this user. */
 const NOBODY = 65534;
 const ROOT = process.getuid?.() === 0;
@@ -36,8 +49,8 @@ interface Kind {
   is: "file" | "folder" | "neither";
   /** Names at which a save can not do with it, other than for what it is. */
   refusedAt?: readonly string[];
-  /** Makes it; `elsewhere` is a folder with a whole handle and more. */
-  plant(path: string, elsewhere: string): Promise<unknown>;
+  /** Makes it. */
+  plant(path: string): Promise<unknown>;
 }
 
 const KINDS: Record<string, Kind> = {
@@ -45,9 +58,9 @@ const KINDS: Record<string, Kind> = {
   "a socket": { is: "neither", plant: (path) => once(createServer().unref().listen(path), "listening") },
   "a link to nothing": { is: "neither", plant: (path) => symlink("nowhere", path) },
   "a link to itself": { is: "neither", plant: (path) => symlink(path, path) },
-  "a link to a file": { is: "neither", plant: (path, elsewhere) => symlink(join(elsewhere, "s.json"), path) },
-  "a link to a folder": { is: "neither", plant: (path, elsewhere) => symlink(join(elsewhere, "s.blobs"), path) },
-  "a link to a pipe": { is: "neither", plant: (path, elsewhere) => symlink(join(elsewhere, "pipe"), path) },
+  "a link to a file": { is: "neither", plant: (path) => symlink(join(ELSEWHERE, "s.json"), path) },
+  "a link to a folder": { is: "neither", plant: (path) => symlink(join(ELSEWHERE, "s.blobs"), path) },
+  "a link to a pipe": { is: "neither", plant: (path) => symlink(join(ELSEWHERE, "pipe"), path) },
   "an empty folder": { is: "folder", plant: (path) => mkdir(path) },
   "a folder that holds something": { is: "folder", plant: (path) => mkdir(join(path, "in the way"), { recursive: true }) },
   "an empty file": { is: "file", plant: (path) => writeFile(path, "") },
@@ -117,21 +130,20 @@ for (const name of [...NEEDED, ...PASSED])
     test(`${kind} at ${name.replace(/[0-9a-f]{64}/, (hash) => hash.slice(0, 4))}`, () =>
       inFolder((above) =>
         spied(async () => {
-          const [folder, elsewhere] = [join(above, "handles"), join(above, "elsewhere")];
-          for (const one of [folder, elsewhere]) await quiet(one).save("s", handleOf("c", "x"));
-          await link(PIPE, join(elsewhere, "pipe"));
-          await writeFile(join(elsewhere, "s.blobs", "0190.tmp"), "");
+          await (elsewhere ??= fillElsewhere());
+          const folder = join(above, "handles");
+          await quiet(folder).save("s", handleOf("c", "x"));
           const path = join(folder, name);
           await rm(path, { recursive: true, force: true });
-          await plant(path, elsewhere);
+          await plant(path);
           // Old enough that a lock would be broken.
           await lutimes(path, 0, 0);
-          const before = await picture(elsewhere);
+          const before = await picture(ELSEWHERE);
           const there = await standing(path);
           const fits = is === (name === "s.blobs" ? "folder" : "file");
           const refused = NEEDED.includes(name) && (!fits || refusedAt?.includes(name) === true);
           await asUser(above, () => use(folder, path, refused));
-          assert.equal(await picture(elsewhere), before);
+          assert.equal(await picture(ELSEWHERE), before);
           if (is !== "file" && !fits) assert.equal(await standing(path), there);
         }),
       ));
