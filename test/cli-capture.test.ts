@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
-import { readCapture } from "../lib/cli/capture.ts";
+import { linesOfCapture } from "../lib/cli/capture.ts";
 import { Failure } from "../lib/cli/failure.ts";
 import { linesOf } from "../lib/cli/lines.ts";
 import { Recorder } from "../lib/cli/record.ts";
@@ -249,7 +249,7 @@ test.run();
 
 async function read(content: string): Promise<CaptureLine[]> {
   const found: CaptureLine[] = [];
-  for await (const line of readCapture(each([Buffer.from(content)]), "f")) found.push(line);
+  for await (const line of linesOfCapture(each([Buffer.from(content)]), "f")) found.push(line);
   return found;
 }
 

@@ -28,6 +28,8 @@ const HOSTS: [name: string, content: () => string, said: string][] = [
   ["a capture that is longer than a script may be", () => `${CAPTURE}${" ".repeat(17 * MIB)}\n`, "Hello! Grüße"],
   ["a script behind a byte order mark", () => `\ufeff${SCRIPT}`, "Hello!"],
   ["a capture behind a byte order mark", () => `\ufeff${CAPTURE}`, "Hello! Grüße"],
+  ["a script behind blank lines", () => `\n \r\n${SCRIPT}`, "Hello!"],
+  ["a capture behind blank lines", () => `\n\n${CAPTURE}`, "Hello! Grüße"],
 ];
 for (const [name, content, said] of HOSTS)
   test(`${name} is a host`, () =>
@@ -41,7 +43,7 @@ const REFUSED: [name: string, content: () => string, error: RegExp][] = [
   ["a script over 16 MiB", () => SCRIPT + " ".repeat(16 * MIB - SCRIPT.length + 1), /^error local script_invalid: .*file: it is over 16777216 bytes\nnext step: A script is/],
   ["a capture with a line over 24 MiB", () => `${CAPTURE}${" ".repeat(24 * MIB + 1)}`, /^error local line_too_long: .*file:\d+: the line is over/],
   ["an empty file", () => "", /^error local script_invalid/],
-  ["a brace alone", () => "{", /^error local script_invalid: .*:1: the line is no JSON/],
+  ["a brace alone", () => "{", /^error local capture_invalid: \S*file:1: the line is no JSON\n/],
 ];
 for (const [name, content, error] of REFUSED)
   test(`${name} is refused`, () =>
@@ -58,7 +60,11 @@ if (existsSync("/dev/zero"))
     assert.match(ran.stderr, "error local script_invalid: /dev/zero: it is over");
   });
 
-for (const [name, begin] of [["capture", '{"capture":2}\n'], ["script", SCRIPT + " ".repeat(16 * MIB)]] as const)
+const ENDLESS = [
+  ["capture", '{"capture":2}\n'],
+  ["script", SCRIPT + " ".repeat(16 * MIB)],
+] as const;
+for (const [name, begin] of ENDLESS)
   test(`a refused ${name} on stdin is not waited for to its end`, async () => {
     const child = start(["run", "--loopback=-", "hi"]);
     child.stdin!.on("error", () => {});
@@ -67,7 +73,7 @@ for (const [name, begin] of [["capture", '{"capture":2}\n'], ["script", SCRIPT +
     const ran = await ended(child);
     clearTimeout(timer);
     assert.is(ran.code, 1, ran.stderr);
-    assert.match(ran.stderr, "error local script_invalid: stdin: ");
+    assert.match(ran.stderr, `error local ${name}_invalid: stdin:`);
   });
 
 test.run();

@@ -158,7 +158,7 @@ for (const [line, message] of USAGE)
 const SCRIPTS: [name: string, script: unknown, code: RegExp][] = [
   ["no JSON", "[{", /script_invalid: .*script\.json/],
   ["no step", [{ sing: 1 }], /script_invalid: .*step 1/],
-  ["no capture", `{"capture":1}\n{"at":1}`, /script_invalid: .*:1: "rpc" is missing/],
+  ["no capture", `{"capture":1}\n{"at":1}`, /^error local capture_invalid: \S*script\.json:1: "rpc" is missing/],
 ];
 for (const [name, script, code] of SCRIPTS)
   test(`a script that is ${name} is refused`, () =>

@@ -8,7 +8,7 @@ import { linesOf } from "./lines.ts";
  * @param file what the errors call it
  * @throws Failure `capture_invalid`, with file, line and what is wrong, or `line_too_long`
  */
-export async function* readCapture(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<CaptureLine> {
+export async function* linesOfCapture(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<CaptureLine> {
   try {
     yield* captureLines(linesOf(chunks, file), file);
   } catch (error) {

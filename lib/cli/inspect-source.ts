@@ -1,7 +1,7 @@
 /** The forms in which frames reach `inspect`, told apart by their first bytes. */
 import { EnvelopeReader, HEADER_LENGTH, LIMITS, WireError, type Envelope } from "../../wire/index.ts";
 import type { CapturedFrame, CaptureHeader } from "../loopback/capture-line.ts";
-import { readCapture } from "./capture.ts";
+import { linesOfCapture } from "./capture.ts";
 import { Failure } from "./failure.ts";
 
 /** One frame, or a message without an envelope. */
@@ -29,7 +29,7 @@ export async function* framesOf(chunks: AsyncIterable<Uint8Array>, file: string,
   const [first, all] = await peek(chunks);
   if (first === undefined) throw empty(file);
   if (form === "any" && startsJson(first)) {
-    for await (const line of readCapture(all, file)) {
+    for await (const line of linesOfCapture(all, file)) {
       if ("header" in line) yield line;
       else yield { frame: captured(line.frame) };
     }

@@ -3,7 +3,7 @@ import { decodeValue, FLAG, HEADER_LENGTH, WireError, type Decoded } from "../..
 import { AgentClientMessage, arms, hex, type AgentRunRequest, type ExecClientMessage, type McpToolDefinition } from "../agent/index.ts";
 import type { CapturedFrame, CaptureHeader } from "../loopback/capture-line.ts";
 import type { Tool } from "../session/turn.ts";
-import { readCapture } from "./capture.ts";
+import { linesOfCapture } from "./capture.ts";
 import { Failure } from "./failure.ts";
 
 /** The answer of a host to an exec, as the capture's client wrote it: one message, or more where it streams. */
@@ -48,7 +48,7 @@ export async function readRecording(chunks: AsyncIterable<Uint8Array>, file: str
   let header: CaptureHeader | undefined;
   const frames: RecordedFrame[] = [];
   let size = 0;
-  for await (const line of readCapture(chunks, file)) {
+  for await (const line of linesOfCapture(chunks, file)) {
     if ("header" in line) {
       header = line.header;
       continue;
