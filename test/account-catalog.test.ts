@@ -116,6 +116,15 @@ for (const [what, answer, words] of [
       assert.not.match(warnings[0]!, TOKEN);
     }));
 
+for (const accessToken of ["two words", "two\r\nlines", "Gr\u00fc\u00dfe"])
+  test(`the token ${JSON.stringify(accessToken)} goes into no header: nothing is sent`, () =>
+    withPlace({}, async ({ host, ask, warnings }) => {
+      assert.is((await ask({ accessToken })).source, "built-in");
+      assert.is(host.received.length, 0);
+      assert.match(warnings.join(), "holds characters that no header may hold");
+      assert.not.match(warnings.join(), accessToken);
+    }));
+
 test("all calls together end at their time-box", () =>
   withPlace({ answer: () => "silence" }, async ({ ask, warnings }) => {
     const { result, waited } = await waiting(ask({ timeoutMs: 80 }));

@@ -44,6 +44,13 @@ test("F4 callers at the same time share one refresh", () =>
     assert.is(received.length, 1);
   }));
 
+test("a version that no header may hold is refused before anything is sent", () =>
+  withHost({}, async ({ origin, received }) => {
+    const error = (await rejects(refresh({ origin, refresh: SECRET, env: { CURSOR_CLI_VERSION: "1\r\nx: y" } }))) as CursorError;
+    assert.equal([error.kind, error.code, received.length], ["local", "invalid_environment", 0]);
+    assert.match(error.message, "CURSOR_CLI_VERSION");
+  }));
+
 test("callers with other tokens do not share it", () =>
   withHost({ answer: () => json({ access_token: "a" }) }, async ({ origin, received }) => {
     await Promise.all([refresh({ origin, refresh: "one" }), refresh({ origin, refresh: "two" })]);

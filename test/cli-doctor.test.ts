@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { VARIABLES } from "../lib/driver/config.ts";
+import { VARIABLES } from "../lib/driver/variables.ts";
 import { cli, objects, type Ran } from "./cli-spawn.ts";
 
 const test = suite("cli doctor");
@@ -115,6 +115,14 @@ for (const [env, detail] of WRONG)
     assert.ok(of("environment")[0]!["nextStep"]);
   });
 
+test("every wrong variable is told, in one go", async () => {
+  const { of } = await findings({ CURSOR_PROVIDER_IDLE_MS: "soon", CURSOR_PROVIDER_MCP_META: "maybe", CURSOR_CLI_VERSION: "a b" });
+  assert.equal(
+    of("environment").map(({ state, detail }) => `${state} ${String(detail).split(":")[0]}`),
+    ["fail CURSOR_PROVIDER_IDLE_MS", "fail CURSOR_PROVIDER_MCP_META", "fail CURSOR_CLI_VERSION"],
+  );
+});
+
 test("a misspelt variable is warned of with the nearest", async () => {
   const { ran, of } = await findings({
     PI_CURSOR_TOKEN: "opaque",
@@ -129,8 +137,9 @@ test("a misspelt variable is warned of with the nearest", async () => {
 });
 
 test("a debug file is noted", async () => {
-  const { of } = await findings({ CURSOR_PROVIDER_DEBUG: "/tmp/debug.jsonl" });
-  assert.match(of("debug")[0]!["detail"] as string, "/tmp/debug.jsonl");
+  const noted = async (value: string): Promise<unknown> => (await findings({ CURSOR_PROVIDER_DEBUG: value })).of("debug")[0]?.["detail"];
+  assert.match((await noted("/tmp/debug.jsonl")) as string, "/tmp/debug.jsonl");
+  assert.is(await noted("off"), undefined);
 });
 
 test("the folder of handles is there, can be made, or is something else", async () => {

@@ -7,7 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { list, readText, root } from "../fixtures/load.ts";
 import { VERBS } from "../lib/cli/verbs.ts";
-import { VARIABLES } from "../lib/driver/config.ts";
+import { VARIABLES } from "../lib/driver/variables.ts";
 import { startLoopback } from "../lib/loopback/index.ts";
 import { cleanEnv, ended } from "./cli-spawn.ts";
 

@@ -586,6 +586,8 @@ const LOCAL: readonly (readonly [name: string, options: Partial<ProviderOptions>
   ["in-process execution", { env: { CURSOR_PROVIDER_NATIVE_EXEC: "inproc" } }, {}, "invalid_environment"],
   ["a time that is no number", { env: { CURSOR_PROVIDER_IDLE_MS: "soon" } }, {}, "invalid_environment"],
   ["a time of nothing", { env: { CURSOR_PROVIDER_FIRST_TOKEN_MS: "0" } }, {}, "invalid_environment"],
+  ["a flag that is neither on nor off", { env: { CURSOR_PROVIDER_MCP_META: "constructor" } }, {}, "invalid_environment"],
+  ["a version that no header may hold", { env: { CURSOR_CLI_VERSION: "1\r\nx: y" } }, {}, "invalid_environment"],
   ["a tool declared twice", {}, { tools: [TOOL, TOOL] }, "invalid_tool"],
   ["a tool with a name that the service refuses", {}, { tools: [{ ...TOOL, name: "look it up" }] }, "invalid_tool"],
   ["no message", {}, { messages: [] }, "invalid_request"],

@@ -1,7 +1,7 @@
 /** The models of an account: asked of the service, else the last list it gave, else a small one of ours. */
 import { createHash } from "node:crypto";
 import { WireError, type Message } from "../../wire/index.ts";
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { CursorError } from "../session/errors.ts";
 import { BUILT_IN_ROWS } from "./built-in.ts";
 import { withConnection, type Call } from "./connection.ts";

@@ -1,11 +1,12 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { accountOrigin, tokenEnd } from "../account/index.ts";
-import { readConfig, VARIABLES } from "../driver/config.ts";
+import { readConfig } from "../driver/config.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
+import { isHeaderText } from "../driver/headers.ts";
 import { isLoopback, shownOrigin } from "../driver/origin.ts";
+import { VARIABLES, wrongVariables } from "../driver/variables.ts";
 import { peerText } from "../session/failures.ts";
-import { told } from "./failure.ts";
 import { nearest } from "./nearest.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -50,18 +51,15 @@ function nodeVersion(): Finding {
 
 /** What the environment says, as a Run would read it. */
 function settings(env: Env): Finding[] {
-  try {
-    const { origin, clocks, debug } = readConfig(env);
-    return [
-      { subject: "origin", state: "ok", detail: origin.origin },
-      { subject: "account", state: "ok", detail: accountOrigin({ env }).origin },
-      { subject: "clocks", state: "ok", detail: `first ${clocks.first} ms, idle ${clocks.idle} ms, tool use ${clocks.toolUse} ms` },
-      ...(debug === undefined ? [] : [{ subject: "debug", state: "note", detail: `redacted summaries are written to ${debug}` } as const]),
-    ];
-  } catch (error) {
-    const { message, nextStep } = told(error);
-    return [{ subject: "environment", state: "fail", detail: message, nextStep }];
-  }
+  const wrong = wrongVariables(env);
+  if (wrong.length > 0) return wrong.map(({ message, nextStep }) => ({ subject: "environment", state: "fail", detail: message, nextStep }));
+  const { origin, clocks, debug } = readConfig(env);
+  return [
+    { subject: "origin", state: "ok", detail: origin.origin },
+    { subject: "account", state: "ok", detail: accountOrigin({ env }).origin },
+    { subject: "clocks", state: "ok", detail: `first ${clocks.first} ms, idle ${clocks.idle} ms, tool use ${clocks.toolUse} ms` },
+    ...(debug === undefined ? [] : [{ subject: "debug", state: "note", detail: `redacted summaries are written to ${debug}` } as const]),
+  ];
 }
 
 /** The token that a Run would take: a host of this machine needs none. */
@@ -71,7 +69,7 @@ function token(env: Env): Finding {
   if (!value && onThisMachine(env["CURSOR_PROVIDER_AGENT_ORIGIN"])) return { subject, state: "ok", detail: "PI_CURSOR_TOKEN is not set; a host of this machine needs none" };
   const nextStep = `${value ? "Set it anew" : "Set it"}: export PI_CURSOR_TOKEN=$(cursor-wire login). Pi logs in by itself, and --loopback needs none.`;
   if (!value) return { subject, state: "fail", detail: "PI_CURSOR_TOKEN is not set", nextStep };
-  if (!/^[\x21-\x7e]+$/.test(value)) return { subject, state: "fail", detail: "PI_CURSOR_TOKEN holds characters that no header may hold", nextStep };
+  if (!isHeaderText(value)) return { subject, state: "fail", detail: "PI_CURSOR_TOKEN holds characters that no header may hold", nextStep };
   const end = new Date(tokenEnd(value) ?? NaN);
   if (Number.isNaN(end.getTime())) return { subject, state: "ok", detail: "PI_CURSOR_TOKEN is set" };
   if (end.getTime() <= Date.now()) return { subject, state: "fail", detail: `PI_CURSOR_TOKEN ran out at ${end.toISOString()}`, nextStep };

@@ -2,7 +2,7 @@ import type { Decoded } from "../../wire/index.ts";
 import { HEADER_LENGTH } from "../../wire/index.ts";
 import { AgentClientMessage, type AgentRunRequest } from "../agent/index.ts";
 import { createProvider, memoryHandleStore, type Message, type Tool, type ToolCallPart, type TurnEvent } from "../index.ts";
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { runTurn } from "./turn.ts";
 
 /** What a tool of a probe says. */

@@ -1,4 +1,4 @@
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { isLoopback } from "../driver/origin.ts";
 import { CursorError } from "../session/errors.ts";
 

@@ -1,5 +1,6 @@
 import { CursorError, cursorError } from "../session/errors.ts";
 import { thrownText } from "../session/failures.ts";
+import { isHeaderText } from "./headers.ts";
 import { within } from "./settle.ts";
 
 /** The access token, or what gives one: asked for once a Run, and given up with its signal. */
@@ -12,9 +13,21 @@ export type AccessToken = string | ((options: { signal?: AbortSignal }) => strin
  */
 export async function accessTokenOf(given: AccessToken, ms: number, signal: AbortSignal): Promise<string> {
   const token = typeof given === "function" ? await within(ms, () => asked(given, signal), "access_token_timeout", signal) : given;
-  if (typeof token !== "string" || token === "") throw new CursorError({ kind: "auth", code: "no_access_token", message: "There is no access token.", nextStep: "Log in, or set PI_CURSOR_TOKEN." });
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new CursorError({ kind: "auth", code: "invalid_access_token", message: "The access token holds characters that no header may hold.", nextStep: "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks." });
+  return checkToken(token);
+}
+
+/**
+ * The token itself, where a header can hold it.
+ * @throws CursorError `no_access_token` or `invalid_access_token`
+ */
+export function checkToken(token: unknown): string {
+  if (typeof token !== "string" || token === "") throw refused("no_access_token", "There is no access token.", "Log in, or set PI_CURSOR_TOKEN.");
+  if (!isHeaderText(token)) throw refused("invalid_access_token", "The access token holds characters that no header may hold.", "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks.");
   return token;
+}
+
+function refused(code: string, message: string, nextStep: string): CursorError {
+  return new CursorError({ kind: "auth", code, message, nextStep });
 }
 
 /** What the host's own function gives. Its error may hold the token: only its words are kept. */
@@ -22,6 +35,7 @@ async function asked(accessToken: Exclude<AccessToken, string>, signal: AbortSig
   try {
     return await accessToken({ signal });
   } catch (error) {
-    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message: `The access token could not be had: ${thrownText(error)}`, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
+    const message = `The access token could not be had: ${thrownText(error)}`;
+    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
   }
 }

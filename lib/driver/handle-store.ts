@@ -16,11 +16,11 @@ import { LIMITS } from "../agent/limits.ts";
 import { decodeHandleFile, encodeHandleFile, type HandleFile } from "../session/handle-file.ts";
 import type { Diagnostic, Handle } from "../session/turn.ts";
 import { each, inTurn } from "./concurrency.ts";
-import type { Environment } from "./config.ts";
 import { DISK, temporaryName, type Disk } from "./disk.ts";
 import { locked } from "./file-lock.ts";
 import { handleFolder } from "./handle-folder.ts";
 import { fileName } from "./file-name.ts";
+import type { Environment } from "./variables.ts";
 
 /** Where handles are kept, by session id. */
 export interface HandleStore {

@@ -5,6 +5,11 @@ export const RUN_PATH = "/agent.v1.AgentService/Run";
 /** The content type of a Connect stream of protobuf. */
 export const CONTENT_TYPE = "application/connect+proto";
 
+/** Whether a token, a version or another word can stand in a header: printable ASCII without blanks, and some of it. */
+export function isHeaderText(value: string): boolean {
+  return /^[\x21-\x7e]+$/.test(value);
+}
+
 /** Who we say we are, on every call to the service (PROTOCOL §1). */
 export function identity(token: string, cliVersion: string): OutgoingHttpHeaders {
   return {

@@ -12,7 +12,7 @@ import type { Diagnostic, Handle, TurnEvent, TurnRequest } from "../session/turn
 import { UsageEstimator } from "../session/usage.ts";
 import { accessTokenOf, type AccessToken } from "./access-token.ts";
 import { systemClock, type ClockFactory } from "./clock.ts";
-import { readConfig, type Config, type Environment } from "./config.ts";
+import { readConfig, type Config } from "./config.ts";
 import { DebugFile } from "./debug.ts";
 import { fileHandleStore, type HandleStore } from "./handle-store.ts";
 import { runHeaders } from "./headers.ts";
@@ -20,6 +20,7 @@ import { Leg } from "./leg.ts";
 import { masked } from "./mask.ts";
 import { Run } from "./run.ts";
 import { guarded, unlessAborted, within } from "./settle.ts";
+import type { Environment } from "./variables.ts";
 
 /** One envelope of a Run, for a recording. */
 export interface CapturedFrame {

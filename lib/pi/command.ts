@@ -1,7 +1,8 @@
 /** What `/cursor` shows: how things stand, without any secret. */
 import { tokenEnd } from "../account/index.ts";
-import { readConfig, VARIABLES, type Environment } from "../driver/config.ts";
+import { readConfig } from "../driver/config.ts";
 import { fileHandleStore } from "../driver/handle-store.ts";
+import { VARIABLES, type Environment } from "../driver/variables.ts";
 import { cursorError } from "../session/errors.ts";
 import { tokenOf } from "./credentials.ts";
 import type { ModelList } from "./list.ts";

@@ -1,6 +1,6 @@
 /** Tokens as Pi gives and keeps them. */
 import { login, refresh } from "../account/index.ts";
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { cursorError, CursorError } from "../session/errors.ts";
 import type { StoredCredentials } from "./auth-file.ts";
 import type { PiCredentials, PiLoginCallbacks } from "./pi.ts";

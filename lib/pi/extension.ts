@@ -3,7 +3,7 @@
  * nothing but one request for the model list, which it waits for; sockets and timers come with a call and go with it.
  */
 import { join } from "node:path";
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { readAuthFile, type StoredCredentials } from "./auth-file.ts";
 import { statusText } from "./command.ts";
 import { loginInPi, refreshInPi, TOKEN_VARIABLE } from "./credentials.ts";

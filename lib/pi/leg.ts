@@ -1,5 +1,5 @@
 /** One of Pi's calls, from its arguments to the end of its stream. Nothing here throws into Pi. */
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { aborted, CursorError } from "../session/errors.ts";
 import type { TurnRequest } from "../session/turn.ts";
 import { Answer } from "./answer.ts";

@@ -1,7 +1,7 @@
 /** Pi's model list: asked of the account once an activation, and again when Pi wants it. */
 import { join } from "node:path";
 import { readCatalog, type Catalog } from "../account/index.ts";
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import { cursorError } from "../session/errors.ts";
 import { failureOf } from "./failure.ts";
 import { agentFolder } from "./folders.ts";

@@ -1,6 +1,6 @@
 /** The providers behind Pi's sessions: one each, so that a session's token, environment and parked Run are its own. */
 import { createProvider, type Provider } from "../index.ts";
-import type { Environment } from "../driver/config.ts";
+import type { Environment } from "../driver/variables.ts";
 import type { Diagnostic, TurnRequest } from "../session/turn.ts";
 
 /** One session's provider, or that of a call without a session. */
