@@ -7,7 +7,6 @@ import type { Socket } from "node:net";
 import { encodeEnvelope, EnvelopeReader, FLAG, WireError, type Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import type { Event } from "../session/events.ts";
-import type { TransportEnd } from "../session/failures.ts";
 import { dial } from "./dial.ts";
 import { readRefusal, readTrailer, type Refusal, type Trailer } from "./response.ts";
 import { transportEnd } from "./transport-end.ts";
@@ -66,7 +65,7 @@ export class Connection {
     session.on("error", (error) => this.#onSessionError(error));
     session.on("goaway", (code) => this.#onGoaway(code));
     session.once("connect", () => this.#onConnect());
-    session.on("close", () => this.#onSessionClose());
+    session.on("close", () => this.#lost());
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     const stream = session.request(headers, { endStream: false });
     this.#stream = stream;
@@ -156,6 +155,8 @@ export class Connection {
   /** Tells how it ended, once, and after everything that came before. */
   #finish(event: Event): void {
     if (this.#over) return;
+    // A refusal counts, however its stream went on.
+    if (event.type === "closed" && this.#refusal) event = { type: "closed", end: { type: "response", ...this.#refusal } };
     if (this.#inbox.length > 0) {
       this.#last ??= event;
       return this.#deliver();
@@ -237,7 +238,7 @@ export class Connection {
   /** The readable side is over: by END_STREAM, or because a reset closed the stream as a whole. */
   #onEnd(): void {
     if (this.#over) return;
-    if (this.#refusal) this.#finish({ type: "closed", end: { type: "response", ...this.#refusal } });
+    if (this.#refusal) this.#finish({ type: "closed", end: { type: "end" } });
     else if (this.#trailer !== undefined && this.#trailer.status !== "0") this.#finish({ type: "closed", end: { type: "trailer", ...this.#trailer } });
     // Node reports RST_STREAM(NO_ERROR) as an end, but only then is the side closed that we have not ended.
     else if (!this.#stream.closed || this.#trailer !== undefined) {
@@ -263,7 +264,7 @@ export class Connection {
     if (this.#over) return;
     if (this.#ended && (this.#stream.rstCode ?? 0) === constants.NGHTTP2_NO_ERROR) this.#finishEnd();
     // A lost socket closes the stream as well, and its error may come a moment later.
-    else setImmediate(() => this.#finish({ type: "closed", end: this.#end() }));
+    else setImmediate(() => this.#lost());
   }
 
   #onGoaway(code: number): void {
@@ -273,15 +274,14 @@ export class Connection {
 
   #onSessionError(error: Error): void {
     this.#error = error;
-    this.#finish({ type: "closed", end: this.#end() });
+    this.#lost();
   }
 
-  #onSessionClose(): void {
-    this.#finish({ type: "closed", end: this.#end() });
-  }
-
-  #end(): TransportEnd {
-    return transportEnd({ goaway: this.#goaway, error: this.#error, reset: this.#stream.rstCode, destroyed: this.#session.destroyed });
+  /** The stream or its connection is gone. With the socket Node cancels a stream that had ended, too: then its end counts. */
+  #lost(): void {
+    const end = transportEnd({ goaway: this.#goaway, error: this.#error, reset: this.#stream.rstCode, destroyed: this.#session.destroyed });
+    if (this.#ended && end.type === "socket" && this.#error === undefined) this.#finishEnd();
+    else this.#finish({ type: "closed", end });
   }
 
   #onDrain(): void {

@@ -16,6 +16,7 @@ export interface LegOwner {
 
 /** The events of one leg, from the Run that pushes them to the host that iterates: one reader, once. */
 export class Leg implements AsyncIterableIterator<TurnEvent> {
+  /** Whom the reader's doings concern, the last event's reading included. */
   owner: LegOwner | undefined;
   readonly #events: { event: TurnEvent; size: number }[] = [];
   #head = 0;
@@ -81,10 +82,10 @@ export class Leg implements AsyncIterableIterator<TurnEvent> {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  /** The reader leaves: like an abort, if the leg was not over (DESIGN §4). */
+  /** The reader leaves: like an abort, if it had not read the leg to its end (DESIGN §4). */
   return(): Promise<IteratorResult<TurnEvent>> {
-    const left = this.open;
-    if (left) this.end();
+    const left = this.open || this.#head < this.#events.length;
+    this.end();
     this.#state = "left";
     this.#events.length = this.#head = 0;
     if (left) this.owner?.onAbandoned();

@@ -81,6 +81,8 @@ class CursorProvider implements Provider {
   /** What an unfinished opening waits on: aborted with it. */
   readonly #opening = new Map<string | symbol, AbortController>();
   readonly #closing = new Set<Promise<void>>();
+  /** What a store is asked to keep or to forget, by session: the next of it, and a load, come after. */
+  readonly #keeping = new Map<string, Promise<void>>();
   #handles: HandleStore | null | undefined;
   #debug: DebugFile | undefined;
 
@@ -116,7 +118,7 @@ class CursorProvider implements Provider {
 
   async close(): Promise<void> {
     for (const key of [...this.#opening.keys(), ...this.#runs.keys()]) this.#end(key);
-    await Promise.all(this.#closing);
+    await Promise.all([...this.#closing, ...this.#keeping.values()]);
     await this.#debug?.close();
     this.#debug = undefined;
   }
@@ -216,6 +218,7 @@ class CursorProvider implements Provider {
 
   async #load({ sessionId }: TurnRequest, signal: AbortSignal): Promise<Handle | undefined> {
     if (sessionId === undefined) return undefined;
+    await this.#keeping.get(sessionId);
     try {
       return readHandle(await within(STORE, () => this.#store?.load(sessionId), "handle_timeout", signal));
     } catch (error) {
@@ -224,8 +227,16 @@ class CursorProvider implements Provider {
     }
   }
 
-  async #keep(sessionId: string | undefined, handle: Handle | undefined): Promise<void> {
-    if (sessionId === undefined) return;
+  #keep(sessionId: string | undefined, handle: Handle | undefined): Promise<void> {
+    if (sessionId === undefined) return Promise.resolve();
+    const kept = (this.#keeping.get(sessionId) ?? Promise.resolve()).then(() => this.#write(sessionId, handle));
+    this.#keeping.set(sessionId, kept);
+    return kept.then(() => {
+      if (this.#keeping.get(sessionId) === kept) this.#keeping.delete(sessionId);
+    });
+  }
+
+  async #write(sessionId: string, handle: Handle | undefined): Promise<void> {
     try {
       const store = this.#store;
       if (store) await within(STORE, () => (handle ? store.save(sessionId, handle) : store.remove(sessionId)), "handle_timeout");

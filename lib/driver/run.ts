@@ -37,12 +37,17 @@ export class Run {
   readonly #world: RunWorld;
   readonly #clock: Clock;
   #connection: Connection | undefined;
+  /** The leg that events go to: none while the Run is parked or over. */
   #leg: Leg | undefined;
+  /** The leg that began last, whose reader may still be behind. */
+  #latest: Leg | undefined;
   #dropSignal: (() => void) | undefined;
   #closing: Promise<void> = Promise.resolve();
-  /** Actions that wait for a handle to be kept. */
+  /** Actions to perform, from {@link #next} on: those that another brings about, or that wait for a handle to be kept. */
   readonly #queue: Action[] = [];
+  #next = 0;
   #busy = false;
+  #over = false;
   #pressed = false;
 
   constructor(session: Session, world: RunWorld) {
@@ -76,15 +81,23 @@ export class Run {
 
   /** Ends the Run for the host, whatever it is doing; resolves when its socket is gone. */
   abort(): Promise<void> {
-    this.#dispatch({ type: "abort" });
-    // Complete already, but its handle is still being kept: the host need not wait for that (DESIGN D19).
+    const actions = step(this.#session, { type: "abort" });
+    // What else was asked for is not done any more (DESIGN D19): this may come from a callback in its midst.
+    this.#queue.length = this.#next;
+    for (const action of actions) void this.#do(action);
+    // Complete already, but its handle is still being kept: the host need not wait for that.
     this.#detach()?.fail(this.#world.onFailure(aborted()));
+    if (!this.#over) this.#close(true);
     return this.#closing;
   }
 
   #attach(leg: Leg, signal: AbortSignal | undefined): void {
-    this.#leg = leg;
-    leg.owner = { onAbandoned: () => void this.abort(), onPressure: (high) => this.#onPressure(high) };
+    this.#leg = this.#latest = leg;
+    // A reader that is behind a leg which the next one has followed concerns the Run no more.
+    leg.owner = {
+      onAbandoned: () => void (this.#latest === leg && this.abort()),
+      onPressure: (high) => this.#latest === leg && this.#onPressure(high),
+    };
     if (signal !== undefined) {
       // One listener a leg, gone with it: an abort of a finished leg does nothing (DESIGN D19).
       const onAbort = (): void => void this.abort();
@@ -100,7 +113,6 @@ export class Run {
     this.#dropSignal?.();
     this.#dropSignal = undefined;
     this.#pressed = false;
-    if (leg) leg.owner = undefined;
     if (this.#connection) this.#connection.referenced = false;
     return leg;
   }
@@ -132,14 +144,14 @@ export class Run {
     void this.#drain();
   }
 
-  /** Performs the queue. Synchronous but for `save` and `drop`: what follows them waits. */
+  /** Performs the queue. Synchronous but for `save`: what follows it waits (DESIGN D3). */
   async #drain(): Promise<void> {
     // By index: taking from the front of a long array moves all that is behind it.
-    for (let at = 0; at < this.#queue.length; at++) {
-      const pending = this.#do(this.#queue[at]!);
+    while (this.#next < this.#queue.length) {
+      const pending = this.#do(this.#queue[this.#next++]!);
       if (pending) await pending;
     }
-    this.#queue.length = 0;
+    this.#queue.length = this.#next = 0;
     this.#busy = false;
   }
 
@@ -166,7 +178,8 @@ export class Run {
       case "save":
         return this.#world.keep(action.handle);
       case "drop":
-        return this.#world.keep(undefined);
+        void this.#world.keep(undefined);
+        return undefined;
       case "park":
         this.#detach()?.end();
         this.#throttle();
@@ -212,6 +225,7 @@ export class Run {
   }
 
   #close(cancel: boolean): void {
+    this.#over = true;
     this.#clock.clear();
     this.#closing = this.#connection?.close(cancel) ?? Promise.resolve();
     this.#connection = undefined;
@@ -222,6 +236,6 @@ export class Run {
   #fail(error: CursorError): void {
     const leg = this.#detach();
     if (leg) leg.fail(error);
-    else this.#world.onDiagnostic({ type: "parked_run_lost", message: error.message, kind: error.kind, code: error.code });
+    else if (error.kind !== "aborted") this.#world.onDiagnostic({ type: "parked_run_lost", message: error.message, kind: error.kind, code: error.code });
   }
 }

@@ -76,7 +76,6 @@ export function recover(session: Session, why: string): boolean {
   session.productive = false;
   reconnect(session);
   arm(session, "first", session.settings.clocks.first);
-  // After `connect`: a driver waits until the handle is gone, and must not hear the old stream meanwhile.
   session.out.push({ type: "drop" });
   rebuild(session);
   return true;
