@@ -148,6 +148,36 @@ test("close waits for a handle that is being kept, and not with its socket", asy
   );
 });
 
+test("D19 an abort while the handle is kept has the words so far, resets the stream and forgets the handle", async () => {
+  const store = slowStore();
+  let code: number | undefined;
+  await onStage(
+    (peer) => {
+      peer.stream.on("close", () => (code = peer.stream.rstCode));
+      peer.respond().text("a").send({ conversationCheckpointUpdate: Uint8Array.of(0x50, 1) }).turnEnded().endStream();
+    },
+    async ({ provider, host }) => {
+      const controller = new AbortController();
+      const leg = outcome(provider.stream(ask("hi", { sessionId: "s" }), { signal: controller.signal }));
+      await until(() => store.asked.includes("remove"), "the store is asked");
+      store.settle();
+      await until(() => store.asked.includes("save"), "the store is asked");
+      controller.abort();
+      const { error, waited } = await leg;
+      assert.equal([error?.code, error?.partial.text], ["aborted", "a"]);
+      assert.ok(error!.partial.usage.input > 0);
+      assert.ok(waited < 300, `${waited} ms`);
+      await until(() => host.sockets.size === 0, "the socket is closed");
+      assert.is(code, constants.NGHTTP2_CANCEL);
+      store.settle();
+      await until(() => store.asked.length === 4, "the store is asked");
+      assert.equal(store.asked, ["load", "remove", "save", "remove"]);
+      store.settle();
+    },
+    { handles: store },
+  );
+});
+
 test("close behind a handle that is slow to be forgotten leaves nothing to be dialled later", async () => {
   const store = slowStore();
   await onStage(

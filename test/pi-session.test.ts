@@ -6,8 +6,9 @@ import * as assert from "uvu/assert";
 import { createExtension } from "../lib/pi/extension.ts";
 import factory, { PROVIDER } from "../lib/pi/index.ts";
 import type { PiStreamOptions } from "../lib/pi/pi.ts";
-import { Sessions } from "../lib/pi/sessions.ts";
+import { Sessions, type Slot } from "../lib/pi/sessions.ts";
 import type { Script } from "../lib/loopback/index.ts";
+import type { Message, TurnRequest } from "../lib/session/turn.ts";
 import { callsOf, contextOf, FakePi, LINES, onStage, read, result, textOf, tool, user, type Stage } from "./pi-fake.ts";
 import { waiting } from "./waiting.ts";
 
@@ -205,6 +206,29 @@ test("H8 an abort ends the parked Run of a call without a session", () =>
     await stage.host.received[0]!.closed;
     assert.is(textOf((await stage.ask(results, { sessionId: "" }, { tools })).message), "Rebuilt.");
   }));
+
+test("H8 a call without a session is known by its results while it is parked, and only where no other may be meant", async () => {
+  const sessions = new Sessions();
+  const request = (...messages: Message[]): TurnRequest => ({ model: { id: "m" }, messages: [{ role: "user", content: "hi" }, ...messages], tools: [] });
+  const result: Message = { role: "tool", toolCallId: "c1", toolName: "read", content: [] };
+  const env = { HOME: "/one" };
+  const park = (): Slot => {
+    const slot = sessions.slot(request(), env);
+    sessions.ended(slot, "m", ["c1"], undefined);
+    return slot;
+  };
+  const first = park();
+  assert.is(sessions.slot(request(result), env), first);
+  assert.is.not(sessions.slot(request(result), { HOME: "/two" }), first);
+  assert.is.not(sessions.slot(request(result, { role: "user", content: "new" }, { role: "tool", toolCallId: "c2", toolName: "read", content: [] }), env), first);
+  const second = park();
+  assert.not.ok([first, second].includes(sessions.slot(request(result), env)));
+  second.end();
+  assert.is(sessions.slot(request(result), env), first);
+  first.end();
+  assert.is.not(sessions.slot(request(result), env), first);
+  await sessions.close();
+});
 
 test("D18 a continuation is matched by the call's id alone, whatever options it comes with", () =>
   onStage({ script: CALL }, async (stage) => {

@@ -322,6 +322,26 @@ test("a one-off goes on with its own parked Run, known by its calls", async () =
   );
 });
 
+test("G4 two one-offs whose calls have the same id go on with their own Runs; where they are alike, with new ones", async () => {
+  await using(
+    (peer) => {
+      const text = peer.received[0]!.runRequest!.action!.userMessageAction!.userMessage!.text!;
+      // A turn that goes on from results alone is told everything anew.
+      if (text.startsWith("Continue")) return finish(peer.respond(), "anew");
+      call(peer.respond(), 1, "t1");
+      void peer.wants(closed(1)).then(() => finish(peer, text));
+    },
+    async (provider, host) => {
+      const requests = ["a", "b", "alike", "alike"].map((text) => ask(text, { tools: [TOOL] }));
+      const legs = await Promise.all(requests.map((request) => outcome(provider.stream(request))));
+      const next: string[] = [];
+      for (const index of [1, 0, 3]) next.push((await outcome(provider.stream(after(requests[index]!, legs[index]!)))).text);
+      assert.equal(next, ["b", "a", "anew"]);
+      assert.is(host.accepted, 5);
+    },
+  );
+});
+
 test("G8 the handle is kept before done is delivered", async () => {
   const order: string[] = [];
   const store = memoryHandleStore();
@@ -695,6 +715,21 @@ for (const [name, open] of [
     assert.ok(lingered < LINGER, `${lingered} ms`);
     await host.close();
   });
+
+test("C19 the process ends by itself although a leg is not read, and more has come of it than is held", async () => {
+  const host = await rawHost((peer) => {
+    peer.respond();
+    for (let index = 0; index < 48; index++) peer.text("x".repeat(65_536));
+  });
+  const script = `
+    const provider = createProvider({ accessToken: "t", origin: process.argv[1], handles: null, env: {} });
+    provider.stream({ model: { id: "m" }, messages: [{ role: "user", content: "hi" }], tools: [] });
+    console.log("end");`;
+  const { output, code, lingered } = await child(script, host.origin);
+  assert.is(code, 0, output);
+  assert.ok(lingered < LINGER, `${lingered} ms`);
+  await host.close();
+});
 
 test("close ends a parked Run, an opening one and one that is being read", async () => {
   const host = await rawHost((peer, index) => (index === 0 ? call(peer.respond(), 1, "t1") : peer.respond().text("a")));

@@ -123,11 +123,14 @@ class CursorProvider implements Provider {
     this.#debug = undefined;
   }
 
-  /** A request without a session goes on with the one-off Run whose calls it answers; else it is a Run of its own. */
+  /**
+   * A request without a session goes on with the one-off Run whose calls it answers and whose transcript it continues;
+   * else, and where that may be several, it is a Run of its own.
+   */
   #keyOf(request: TurnRequest): string | symbol {
     if (request.sessionId !== undefined) return request.sessionId;
-    for (const [key, run] of this.#runs) if (typeof key === "symbol" && run.isAnsweredBy(request)) return key;
-    return Symbol("one-off");
+    const [found, ...others] = [...this.#runs].filter(([key, run]) => typeof key === "symbol" && run.isAnsweredBy(request) && run.isFollowedBy(request));
+    return found === undefined || others.length > 0 ? Symbol("one-off") : found[0];
   }
 
   #end(key: string | symbol): void {

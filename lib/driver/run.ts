@@ -3,7 +3,8 @@ import type { Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { aborted, type CursorError } from "../session/errors.ts";
 import type { Action, Event } from "../session/events.ts";
-import { answers } from "../session/on-continue.ts";
+import { partial } from "../session/finish.ts";
+import { answers, follows } from "../session/on-continue.ts";
 import type { Session } from "../session/session.ts";
 import { step, take } from "../session/step.ts";
 import type { Timer } from "../session/timers.ts";
@@ -49,6 +50,8 @@ export class Run {
   #busy = false;
   #over = false;
   #pressed = false;
+  /** ms that a reader may still stay behind: as long as a call may stay with the host. */
+  #patience = 0;
 
   constructor(session: Session, world: RunWorld) {
     this.#session = session;
@@ -66,6 +69,11 @@ export class Run {
     return answers(this.#session, request);
   }
 
+  /** Whether `request` goes on from what the Run was asked. */
+  isFollowedBy(request: TurnRequest): boolean {
+    return follows(this.#session, request);
+  }
+
   /** Starts the first leg. */
   start(leg: Leg, signal: AbortSignal | undefined): void {
     this.#attach(leg, signal);
@@ -81,13 +89,17 @@ export class Run {
 
   /** Ends the Run for the host, whatever it is doing; resolves when its socket is gone. */
   abort(): Promise<void> {
+    const error = aborted(partial(this.#session));
     const actions = step(this.#session, { type: "abort" });
     // What else was asked for is not done any more (DESIGN D19): this may come from a callback in its midst.
     this.#queue.length = this.#next;
     for (const action of actions) void this.#do(action);
-    // Complete already, but its handle is still being kept: the host need not wait for that.
-    this.#detach()?.fail(this.#world.onFailure(aborted()));
-    if (!this.#over) this.#close(true);
+    if (!this.#over) {
+      // Complete, but its handle is still being kept: the host does not hear of the end, so it does not go on from there.
+      if (this.#session.phase === "over") void this.#world.keep(undefined);
+      this.#detach()?.fail(this.#world.onFailure(error));
+      this.#close(true);
+    }
     return this.#closing;
   }
 
@@ -123,12 +135,23 @@ export class Run {
 
   #onTimer(timer: Timer): void {
     // A host that does not read makes the service look idle: its silence is our doing.
-    if (this.#pressed && (timer === "idle" || timer === "first")) this.#clock.arm(timer, this.#session.settings.clocks[timer]);
-    else this.#dispatch({ type: "timer", timer });
+    if (this.#pressed && (timer === "idle" || timer === "first") && this.#patience > 0) {
+      this.#patience -= this.#session.settings.clocks[timer];
+      this.#await();
+    } else this.#dispatch({ type: "timer", timer });
+  }
+
+  /** Gives the service its time anew. */
+  #await(): void {
+    for (const timer of ["first", "idle"] as const) if (this.#session.armed.has(timer)) this.#clock.arm(timer, this.#session.settings.clocks[timer]);
   }
 
   #onPressure(high: boolean): void {
     this.#pressed = high;
+    this.#patience = this.#session.settings.clocks.toolUse;
+    this.#await();
+    // Nobody is reading: that keeps no process alive (DESIGN D23).
+    if (this.#connection) this.#connection.referenced = !high && this.#leg !== undefined;
     this.#throttle();
   }
 

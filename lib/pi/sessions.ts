@@ -1,6 +1,7 @@
 /** The providers behind Pi's sessions: one each, so that a session's token, environment and parked Run are its own. */
 import { createProvider, type Provider } from "../index.ts";
 import type { Environment } from "../driver/variables.ts";
+import { split } from "../session/history.ts";
 import type { Diagnostic, TurnRequest } from "../session/turn.ts";
 
 /** One session's provider, or that of a call without a session. */
@@ -12,11 +13,21 @@ export class Slot {
   token = "";
   /** The model whose Run is parked, and what stops waiting for it. */
   #parked: { slug: string; calls: readonly string[]; since: number; forget: () => void } | undefined;
+  readonly #onIdle: (slot: Slot) => void;
 
-  constructor(sessionId: string | undefined, env: Environment, onDiagnostic: (diagnostic: Diagnostic) => void) {
+  /** @param onIdle called when nothing is parked here any more */
+  constructor(sessionId: string | undefined, env: Environment, onDiagnostic: (diagnostic: Diagnostic) => void, onIdle: (slot: Slot) => void) {
     this.sessionId = sessionId;
     this.env = env;
-    this.provider = createProvider({ accessToken: () => this.token, env, onDiagnostic });
+    this.#onIdle = onIdle;
+    this.provider = createProvider({
+      accessToken: () => this.token,
+      env,
+      onDiagnostic: (diagnostic) => {
+        if (diagnostic.type === "parked_run_lost") this.#forget();
+        onDiagnostic(diagnostic);
+      },
+    });
   }
 
   /** The calls of the parked Run and when they were parked, in ms since 1970. */
@@ -55,16 +66,18 @@ export class Slot {
   }
 
   #forget(): void {
-    this.#parked?.forget();
+    if (this.#parked === undefined) return;
+    this.#parked.forget();
     this.#parked = undefined;
+    this.#onIdle(this);
   }
 }
 
 /** All slots, and what is known of Pi's sessions. */
 export class Sessions {
   readonly #slots = new Map<string, Slot>();
-  /** Slots of calls without a session that wait for results, by tool call id. */
-  readonly #oneOffs = new Map<string, Slot>();
+  /** Slots of calls without a session that wait for results. */
+  readonly #oneOffs = new Set<Slot>();
   /** The working folder of each session that has started. */
   readonly #folders = new Map<string, string | undefined>();
   /** The last diagnostics, for the status. */
@@ -96,7 +109,7 @@ export class Sessions {
    */
   slot(request: TurnRequest, env: Environment): Slot {
     const { sessionId } = request;
-    if (sessionId === undefined) return this.#oneOff(request) ?? this.#make(undefined, env);
+    if (sessionId === undefined) return this.#oneOff(request, env) ?? this.#make(undefined, env);
     const known = this.#slots.get(sessionId);
     if (known !== undefined && isSame(known.env, env)) return known;
     void known?.close();
@@ -115,7 +128,7 @@ export class Sessions {
     if (calls.length > 0) slot.park(slug, calls, signal);
     if (slot.sessionId !== undefined) return;
     if (slot.parked === undefined) void slot.close();
-    else for (const call of calls) this.#oneOffs.set(call, slot);
+    else this.#oneOffs.add(slot);
   }
 
   /** Ends one session. */
@@ -128,25 +141,26 @@ export class Sessions {
 
   /** Ends all sessions. */
   async close(): Promise<void> {
-    const slots = [...this.#slots.values(), ...this.#oneOffs.values()];
+    const slots = [...this.#slots.values(), ...this.#oneOffs];
     this.#slots.clear();
     this.#oneOffs.clear();
     this.#folders.clear();
     await Promise.all(slots.map((slot) => slot.close()));
   }
 
-  #oneOff({ messages }: TurnRequest): Slot | undefined {
-    const ids = messages.flatMap((message) => (message.role === "tool" ? message.toolCallId : []));
-    const slot = ids.map((id) => this.#oneOffs.get(id)).find((found) => found !== undefined);
-    for (const id of slot?.parked?.calls ?? []) this.#oneOffs.delete(id);
-    return slot;
+  #oneOff(request: TurnRequest, env: Environment): Slot | undefined {
+    const answered = new Set(split(request.messages).results.map(({ toolCallId }) => toolCallId));
+    const [found, ...others] = [...this.#oneOffs].filter((slot) => isSame(slot.env, env) && slot.parked?.calls.some((id) => answered.has(id)));
+    // Ids are one Run's own: where they may mean several, a new Run is told everything.
+    return others.length > 0 ? undefined : found;
   }
 
   #make(sessionId: string | undefined, env: Environment): Slot {
-    return new Slot(sessionId, env, (diagnostic) => {
+    const onDiagnostic = (diagnostic: Diagnostic): void => {
       this.diagnostics.push(diagnostic);
       if (this.diagnostics.length > 5) this.diagnostics.shift();
-    });
+    };
+    return new Slot(sessionId, env, onDiagnostic, (slot) => this.#oneOffs.delete(slot));
   }
 }
 

@@ -3,6 +3,7 @@ import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
 import type { ExecClientMessage, McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { checkRequest } from "./check-request.ts";
+import { fingerprint } from "./fingerprint.ts";
 import { noResult, split } from "./history.ts";
 import { decodeImage, imageNote } from "./images.ts";
 import { capText, utf8Size } from "./native/cap-text.ts";
@@ -45,6 +46,11 @@ export function answers(session: Session, request: TurnRequest): boolean {
   if (users.length > 0) return false;
   const waiting = new Set([...session.pending.values()].filter(({ delivered }) => delivered).map(({ callId }) => callId));
   return results.some(({ toolCallId }) => waiting.has(toolCallId));
+}
+
+/** Whether this request goes on from what the Run was asked: its ids alone may be those of another Run as well. */
+export function follows(session: Session, request: TurnRequest): boolean {
+  return request.systemPrompt === session.request.systemPrompt && fingerprint(request.messages) === fingerprint(session.request.messages);
 }
 
 function startLeg(session: Session, request: TurnRequest): void {
