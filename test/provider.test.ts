@@ -604,10 +604,12 @@ const LOCAL: readonly (readonly [name: string, options: Partial<ProviderOptions>
   ["the inference channel", { env: { CURSOR_PROVIDER_CHANNEL: "inference" } }, {}, "invalid_environment"],
   ["an unknown channel", { env: { CURSOR_PROVIDER_CHANNEL: "x" } }, {}, "invalid_environment"],
   ["in-process execution", { env: { CURSOR_PROVIDER_NATIVE_EXEC: "inproc" } }, {}, "invalid_environment"],
+  ["an unknown way to answer native execs", { env: { CURSOR_PROVIDER_NATIVE_EXEC: "x" } }, {}, "invalid_environment"],
   ["a time that is no number", { env: { CURSOR_PROVIDER_IDLE_MS: "soon" } }, {}, "invalid_environment"],
   ["a time of nothing", { env: { CURSOR_PROVIDER_FIRST_TOKEN_MS: "0" } }, {}, "invalid_environment"],
-  ["a flag that is neither on nor off", { env: { CURSOR_PROVIDER_MCP_META: "constructor" } }, {}, "invalid_environment"],
-  ["a version that no header may hold", { env: { CURSOR_CLI_VERSION: "1\r\nx: y" } }, {}, "invalid_environment"],
+  ["a time that no timer can run", { env: { CURSOR_PROVIDER_TOOLUSE_WATCHDOG_MS: String(2 ** 31) } }, {}, "invalid_environment"],
+  ["a switch that is neither on nor off", { env: { CURSOR_PROVIDER_MCP_META: "constructor" } }, {}, "invalid_environment"],
+  ["a version that is no header value", { env: { CURSOR_CLI_VERSION: "1 2\r\nx: y" } }, {}, "invalid_environment"],
   ["a tool declared twice", {}, { tools: [TOOL, TOOL] }, "invalid_tool"],
   ["a tool with a name that the service refuses", {}, { tools: [{ ...TOOL, name: "look it up" }] }, "invalid_tool"],
   ["no message", {}, { messages: [] }, "invalid_request"],
@@ -625,6 +627,19 @@ for (const [name, options, request, code] of LOCAL)
         assert.is(host.accepted, 0);
       },
       options,
+    );
+  });
+
+for (const [value, says] of [["0", false], ["off", false], ["False", false], ["1", true], ["On", true], ["TRUE", true], ["", true]] as const)
+  test(`CURSOR_PROVIDER_MCP_META=${value} is ${says ? "on" : "off"}`, async () => {
+    await using(
+      (peer) => finish(peer.respond()),
+      async (provider, host) => {
+        done(await outcome(provider.stream(ask("hi", { tools: [TOOL] }))), "stop");
+        const action = host.peers[0]!.received[0]!.runRequest!.action!.userMessageAction!;
+        assert.is(action.requestContext?.mcpMetaToolOptions?.enabled ?? false, says);
+      },
+      { env: { CURSOR_PROVIDER_MCP_META: value } },
     );
   });
 
