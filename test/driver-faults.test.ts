@@ -103,6 +103,8 @@ const FAULTS: readonly (readonly [name: string, fault: (peer: Peer) => void, kin
   ["B8 an error end-stream in the drain", (peer) => void peer.respond().text("a").turnEnded().endStream({ code: "internal" }).stream.end(), "remote", "internal"],
   ["F10 an unauthenticated end-stream after HTTP 200", (peer) => void peer.respond().endStream({ code: "unauthenticated" }).stream.end(), "auth"],
   ["F6 a quota end-stream", (peer) => void peer.respond().endStream({ code: "resource_exhausted", message: "Usage limit reached" }).stream.end(), "remote", "quota"],
+  ["an error end-stream behind which the stream stays open", (peer) => void peer.respond().text("a").endStream({ code: "internal" }), "remote", "internal"],
+  ["a clean end-stream behind which the stream stays open", (peer) => void peer.respond().text("a").endStream(), "remote", "ended_early"],
   ["the end-stream is no JSON", (peer) => void peer.respond().text("a").stream.end(Uint8Array.of(2, 0, 0, 0, 1, 0x7b)), "protocol-drift", "end_stream"],
   ["the service sends the token back in an error", (peer) => void peer.respond().endStream({ code: "internal", message: "bad planted-token-0123456789 !" }).stream.end(), "remote"],
 ];
@@ -504,6 +506,15 @@ for (const [status, kind] of [[401, "auth"], [502, "network"]] as const)
     failed(await turn(host), kind, undefined, undefined, 2 * SOON);
   });
 
+test("B11 a response whose body never ends and grows is given up once it has said enough", async () => {
+  const host = await rawHost((peer) => {
+    peer.stream.respond({ ":status": 503, "content-type": "text/html" });
+    const more = setInterval(() => peer.stream.write("x".repeat(3000)), 2);
+    peer.stream.once("close", () => clearInterval(more));
+  });
+  failed(await turn(host), "network", "unavailable");
+});
+
 for (const [where, message] of [
   ["where its words are cut", `${"y".repeat(490)}planted-token-0123456789`],
   ["where blanks give way", `x${" ".repeat(1980)}planted-token-0123456789`],
@@ -540,6 +551,40 @@ test("C20 a peer that asks for the same blob over and over without reading is no
   await host.close();
 });
 
+test("C20 a peer that reads again is answered again", async () => {
+  const blobId = new Uint8Array(32).fill(7);
+  const asked = 20;
+  const host = await rawHost((peer) => {
+    peer.respond().send({ kvServerMessage: { id: 1, setBlobArgs: { blobId, blobData: new Uint8Array(1024 * 1024) } } });
+    void peer.wants((message) => message.kvClientMessage !== undefined).then(() => {
+      peer.stream.pause();
+      for (let id = 2; id < 2 + asked; id++) peer.send({ kvServerMessage: { id, getBlobArgs: { blobId } } });
+      // By then our side has more to write than it lets pile up.
+      setTimeout(() => peer.stream.resume(), 200);
+    });
+    void peer.wants((message) => message.kvClientMessage?.id === 1 + asked).then(() => peer.text("done").turnEnded().endStream().stream.end());
+  });
+  succeeded(await turn(host, { env: { CURSOR_PROVIDER_IDLE_MS: "5000" } }), "done");
+});
+
+test("what came before the socket was lost is delivered, though nobody read it then", async () => {
+  // Above what may be undelivered, so that what comes behind it in the same write waits in the connection.
+  const large = "x".repeat(2 * 1024 * 1024);
+  const host = await rawHost((peer) => {
+    const frames = [{ interactionUpdate: { textDelta: { text: large } } }, { interactionUpdate: { textDelta: { text: "end" } } }];
+    peer.respond().stream.write(Buffer.concat(frames.map((frame) => encodeEnvelope(0, AgentServerMessage.encode(frame)))), () => setTimeout(() => peer.socket.destroy(), 50));
+  });
+  const used = provider(host);
+  const stream = used.stream(ask());
+  await until(() => host.peers.length > 0 && host.sockets.size === 0, "the peer is gone");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const result = await outcome(stream);
+  assert.is(result.text.length, large.length + 3);
+  failed(result, "network", "connection_lost");
+  await used.close();
+  await host.close();
+});
+
 test("B3 a reader that stops reading pauses the stream, large tool calls included", async () => {
   let written = 0;
   const args = new Map([["x", encodeValue("y".repeat(1024 * 1024))]]);
@@ -562,6 +607,22 @@ test("B3 a reader that stops reading pauses the stream, large tool calls include
   await new Promise((resolve) => setTimeout(resolve, 700));
   assert.ok(written < 12, `${written} MiB were taken although nobody reads`);
   await stream.return!();
+  await used.close();
+  await host.close();
+});
+
+test("a reader that stops reading does not make the service look idle", async () => {
+  const large = "x".repeat(2 * 1024 * 1024);
+  const host = await rawHost((peer) => {
+    const frames = [{ textDelta: { text: large } }, { textDelta: { text: "end" } }, { turnEnded: {} }].map((interactionUpdate) => encodeEnvelope(0, AgentServerMessage.encode({ interactionUpdate })));
+    peer.respond().stream.write(Buffer.concat(frames));
+  });
+  const used = provider(host, { env: { CURSOR_PROVIDER_IDLE_MS: "200" } });
+  const stream = used.stream(ask());
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  // The clock ran out meanwhile, more than once, and failed nothing.
+  assert.ok(ranOut.splice(0).filter((timer) => timer === "idle").length > 1);
+  succeeded(await outcome(stream), `${large}end`);
   await used.close();
   await host.close();
 });
