@@ -55,6 +55,10 @@ for (const [what, stored] of [
   ["no login of ours", { other: { type: "oauth", access: "a", refresh: "b", expires: 9e15 } }],
   ["an API key", { cursor: { type: "api_key", key: "k" } }],
   ["a login without an expiry", { cursor: { type: "oauth", access: "a", refresh: "b" } }],
+  ["a login of another type", { cursor: { type: "api_key", access: "a", refresh: "b", expires: 9e15 } }],
+  ["a login without its tokens", { cursor: { type: "oauth", expires: 9e15 } }],
+  ["a login without its refresh token", { cursor: { type: "oauth", access: "a", expires: 9e15 } }],
+  ["more than a MiB", { cursor: { type: "oauth", access: "a", refresh: "b", expires: 9e15 }, more: "x".repeat(1024 * 1024) }],
   ["a list", []],
   ["a login of null", { cursor: null }],
 ] as [string, object][])

@@ -1,4 +1,5 @@
 /** How the extension lives in Pi: activation, sessions, parked Runs, shutdown. */
+import { getEventListeners } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
@@ -158,6 +159,25 @@ test("D56 the signal of an earlier leg does nothing to a later one, the signal o
       }
     const message = await answer.result();
     assert.equal([message.stopReason, textOf(message)], ["aborted", "go"]);
+  }));
+
+test("D56 the signal of an earlier leg does nothing to what a later one has parked", () =>
+  onStage({ script: [{ mcp: { tool: "read", args: { path: "a" } } }, { awaitResults: true }, { mcp: { tool: "read", args: { path: "b" } } }, { awaitResults: true }, { textFrom: "results", template: "{read}" }, ...END] }, async (stage) => {
+    const first = new AbortController();
+    const { results } = await parked(stage, { signal: first.signal });
+    const { message } = await stage.ask(results, { signal: new AbortController().signal }, { tools });
+    first.abort();
+    assert.is(textOf((await stage.ask([...results, message, result(callsOf(message)[0]!.id, "read", "GREEN")], {}, { tools })).message), "GREEN");
+    assert.is(stage.host.connections.accepted, 1);
+  }));
+
+test("signals are let go when their leg is over", () =>
+  onStage({ script: CALL }, async (stage) => {
+    const { signal } = new AbortController();
+    const hook = async () => undefined;
+    const { results } = await parked(stage, { signal, onPayload: hook, onResponse: hook });
+    assert.is(textOf((await stage.ask(results, { signal, onPayload: hook, onResponse: hook }, { tools })).message), "BLUE");
+    assert.is(getEventListeners(signal, "abort").length, 0);
   }));
 
 test("0.73 calls once more with the aborted signal: aborted, and nothing is opened", () =>
