@@ -1,4 +1,5 @@
 /** The connection for unary calls: whatever the peer does, each call ends once. */
+import { getEventListeners } from "node:events";
 import { createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { suite } from "uvu";
@@ -127,6 +128,14 @@ test("C13 an abort during the call ends it within 50 ms", async () => {
   const { result, waited } = await waiting(call);
   assert.is(code(result), "aborted aborted");
   assert.ok(waited < 50, `${waited} ms`);
+});
+
+test("calls that are over leave no listener on their signal, however they ended", async () => {
+  const { signal } = new AbortController();
+  await asked({ body: "x" }, {}, signal);
+  await rejects(asked({ body: new Uint8Array(ANSWER_BYTES + 1) }, {}, signal));
+  await rejects(asked("silence", { timeoutMs: 20 }, signal));
+  assert.is(getEventListeners(signal, "abort").length, 0);
 });
 
 test("a call after the abort of another sends nothing", async () => {
