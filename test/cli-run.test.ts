@@ -11,6 +11,7 @@ import * as assert from "uvu/assert";
 import { startLoopback, type Script } from "../lib/loopback/index.ts";
 import { root } from "../fixtures/load.ts";
 import { cli, objects } from "./cli-spawn.ts";
+import { rawHost } from "./raw-host.ts";
 
 const test = suite("cli run");
 
@@ -219,6 +220,24 @@ test("a file that can't be recorded to stops the run before anything is sent", (
       assert.is(ran.code, 1);
       assert.match(ran.stderr, "error local file_unwritable");
       assert.is(host.received.length, 0);
+    } finally {
+      await host.close();
+    }
+  }));
+
+test("a recording that breaks off in the middle of a turn fails the run, behind its answer", () =>
+  inFolder(async (folder) => {
+    const host = await rawHost((peer, index) => {
+      if (index === 0) peer.socket.destroy();
+      else peer.respond().text("Hello!").turnEnded().endStream().stream.end();
+    });
+    try {
+      // The second connection is recorded to a file of its own, and that name is taken.
+      mkdirSync(join(folder, "run.2.jsonl"));
+      const ran = await cli(["run", "--origin", host.origin, "--record", join(folder, "run.jsonl"), "hi"], { env: { PI_CURSOR_TOKEN: "secret-token", CURSOR_PROVIDER_HANDLE_DIR: folder } });
+      assert.is(ran.code, 1);
+      assert.match(ran.stdout, /^Hello!\n/);
+      assert.match(ran.stderr, "error local file_unwritable");
     } finally {
       await host.close();
     }
