@@ -511,6 +511,27 @@ test("whatever a host's functions throw, reject with or give back, the leg ends 
   assert.equal(uncaught, []);
 });
 
+test("reads that wait side by side all settle: at the end, and at an error, which one of them gets", async () => {
+  await using(
+    (peer, index) => setTimeout(() => (index === 0 ? finish(peer.respond()) : peer.respond().endStream({ code: "internal" })), 20),
+    async (provider) => {
+      const reads = async (): Promise<string[]> => {
+        const iterator = provider.stream(ask())[Symbol.asyncIterator]();
+        const said: string[] = [];
+        for (let count = 0; count < 5; count++)
+          iterator.next().then(
+            ({ done, value }) => said.push(done ? "over" : (value as TurnEvent).type),
+            (error: CursorError) => said.push(error.code),
+          );
+        await until(() => said.length === 5, "every read settles");
+        return said;
+      };
+      assert.equal(await reads(), ["text", "usage", "done", "over", "over"]);
+      assert.equal(await reads(), ["internal", "over", "over", "over", "over"]);
+    },
+  );
+});
+
 test("a request is what it was at the call", async () => {
   await using(
     (peer) => finish(peer.respond()),
