@@ -77,6 +77,12 @@ test("ids that are no UTF-8 are the table's error", () => {
   same(broken);
 });
 
+test("what stands in a call behind its tool's name is not the exec's", () => {
+  const inside = write([0x12, [ID, [0x5a, [...(CALL[1] as readonly Node[]), EXEC_ID]]]]);
+  assert.is(hot(inside), undefined);
+  same(inside);
+});
+
 test("an argument given twice keeps the last value", () => {
   const twice = write([0x12, [ID, [0x5a, [[0x0a, "61"], ENTRY, [0x12, [[0x0a, "70617468"], [0x12, "2001"]]], [0x1a, "62"], [0x22, "63"], [0x2a, "64"]]], EXEC_ID]]);
   assert.equal(hot(twice), Slow.decode(twice));
