@@ -252,6 +252,7 @@ const COMMANDS: readonly [row: string, args: object, command: string][] = [
   ["grepArgs", { pattern: "a\\d", multiline: true }, "rg --color=never -nH --no-heading -U --multiline-dotall -e 'a\\d' -- '.'"],
   ["grepArgs", { pattern: "a", type: "rust" }, "rg --color=never -nH --no-heading -t 'rust' -e 'a' -- '.'"],
   ["grepArgs", { pattern: "a", glob: "src/*.ts" }, "rg --color=never -nH --no-heading -g 'src/*.ts' -e 'a' -- ."],
+  ["piGrepArgs", { pattern: "a.c", literal: true, glob: "src/*.ts" }, "rg --color=never -nH --no-heading -F -g 'src/*.ts' -e 'a.c' -- ."],
   ["grepArgs", { pattern: "a", outputMode: "count", context: 3 }, "if command -v rg >/dev/null 2>&1; then rg --color=never -cH -e 'a' -- '.'; else grep -rIcHE --exclude-dir=.git --exclude-dir=node_modules -e 'a' -- '.'; fi"],
   ["grepArgs", { pattern: "a\\d+?", contextAfter: 2 }, "if command -v rg >/dev/null 2>&1; then rg --color=never -nH --no-heading -A 2 -e 'a\\d+?' -- '.'; else grep -rInHP -A 2 --exclude-dir=.git --exclude-dir=node_modules -e 'a\\d+?' -- '.'; fi"],
   ["piFindArgs", { pattern: "src/*.ts", path: "/p" }, "cd -- '/p' && rg --files -g 'src/*.ts'"],
