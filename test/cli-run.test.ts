@@ -88,6 +88,13 @@ test("words of the service that a host would take for a retry are told as detail
     assert.match(String(error!["details"]), "no network");
   }));
 
+test("bytes that cannot be read are told as details, where their numbers look like a retry", () =>
+  inFolder(async (folder) => {
+    const ran = await cli(["run", `--loopback=${scriptIn(folder, [{ bytes: "00ffffffff" }, { hang: true }])}`, "hi"]);
+    assert.match(ran.stderr, /^error protocol-drift envelope_length: [^\d]*$/m);
+    assert.match(ran.stderr, /^details: .*4294967295 bytes declared/m);
+  }));
+
 test("what a model says can't command the terminal", () =>
   inFolder(async (folder) => {
     const ran = await cli(["run", `--loopback=${scriptIn(folder, [{ text: "\u001b]0;x\u0007\u009b2J" }, { turnEnded: true }, { end: true }])}`, "hi"]);

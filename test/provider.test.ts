@@ -604,6 +604,10 @@ const SHAPES: readonly (readonly [name: string, request: unknown, words: RegExp]
   ["a call without an id", { messages: [{ role: "assistant", content: [{ type: "tool_call", name: "x", arguments: {} }] }, { role: "user", content: "y" }] }, /part 1/],
   ["a result without its call's id", { messages: [{ role: "user", content: "x" }, { role: "tool", toolName: "x", content: [] }] }, /lacks its toolCallId/],
   ["parameters of numbers", { model: { id: "m", parameters: [{ id: 1 }] } }, /parameters/],
+  ["a maxMode of text", { model: { id: "m", maxMode: "no" } }, /maxMode/],
+  ["a contextWindow of text", { model: { id: "m", contextWindow: "200k" } }, /contextWindow/],
+  ["a contextWindow of nothing", { model: { id: "m", contextWindow: 0 } }, /contextWindow/],
+  ["a system prompt of a number", { systemPrompt: 5 }, /system prompt/],
   ["no tools", { tools: undefined }, /give \[\] for none/],
   ["a signal that is none", undefined, /no AbortSignal/],
 ];
@@ -643,8 +647,11 @@ for (const [name, options, request, code] of LOCAL)
       () => {},
       async (provider, host) => {
         const { error } = await outcome(provider.stream(ask("hi", request)));
-        assert.is(error?.kind, "local");
-        assert.is(error?.code, code);
+        assert.ok(error);
+        assert.is(error.kind, "local");
+        assert.is(error.code, code);
+        // Where the request can be read, its tokens are told (DESIGN D15).
+        assert.is(error.partial.usage.input > 0, !["no message", "no model"].includes(name));
         assert.is(host.accepted, 0);
       },
       options,

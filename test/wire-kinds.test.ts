@@ -148,7 +148,7 @@ const REFUSED: Readonly<Record<ScalarName, readonly unknown[]>> = {
   int64: [2n ** 63n, -(2n ** 63n) - 1n, 1, "1", null],
   uint64: [-1n, 2n ** 64n, 1],
   sint64: [2n ** 63n, -(2n ** 63n) - 1n, 1],
-  safe64: [2 ** 53, -(2 ** 53), 0.5, NaN, Infinity, 1n, "1"],
+  safe64: [2 ** 64, -(2 ** 64), 0.5, NaN, Infinity, 1n, "1"],
   bool: [0, 1, "true", null],
   fixed32: [-1, 4294967296, 0.5],
   sfixed32: [2147483648, -2147483649, 0.5],
@@ -255,7 +255,12 @@ test("a negative enum of another writer stays readable", () => {
 });
 
 test("safe64 beyond 2^53 is the nearest double", () => {
-  assert.is(message({ v: wire.safe64(1) }).decode(bytes("08ffffffffffffffff7f")).v, 2 ** 63);
+  const Table = message({ v: wire.safe64(1) });
+  for (const [hex, v] of [["08ffffffffffffffff7f", 2 ** 63], ["0880808080808080808001", -(2 ** 63)], ["088180808080808010", 2 ** 53]] as const) {
+    assert.is(Table.decode(bytes(hex)).v, v);
+    // What was read can be written, and is read as the same again.
+    assert.is(Table.decode(Table.encode({ v })).v, v);
+  }
 });
 
 test("bytes are a view of the input", () => {

@@ -29,7 +29,7 @@ export const SCALARS = {
   int64: { type: varint, ...signed64, read: (r) => r.int64(), write: (w, v: bigint) => w.uint64(v) },
   uint64: { type: varint, ...unsigned64, read: (r) => r.uint64(), write: (w, v: bigint) => w.uint64(v) },
   sint64: { type: varint, ...signed64, read: (r) => r.sint64(), write: (w, v: bigint) => w.sint64(v) },
-  safe64: { type: varint, zero: 0, is: Number.isSafeInteger, read: (r) => r.safe64(), write: (w, v: number) => w.uint64(BigInt(v)) },
+  safe64: { type: varint, zero: 0, is: (v) => Number.isInteger(v) && Math.abs(v as number) <= 2 ** 63, read: (r) => r.safe64(), write: (w, v: number) => w.uint64(v < 2 ** 63 ? BigInt(v) : 2n ** 63n - 1n) },
   bool: { type: varint, zero: false, is: (v) => typeof v === "boolean", read: (r) => r.bool(), write: (w, v: boolean) => w.bool(v) },
   fixed32: { type: WIRE_TYPE.fixed32, ...unsigned32, read: (r) => r.fixed32(), write: (w, v: number) => w.fixed32(v) },
   sfixed32: { type: WIRE_TYPE.fixed32, ...signed32, read: (r) => r.sfixed32(), write: (w, v: number) => w.fixed32(v) },
@@ -76,7 +76,7 @@ export const int64 = scalar<bigint>("int64");
 export const uint64 = scalar<bigint>("uint64");
 /** A 64-bit signed integer in zigzag, as bigint. */
 export const sint64 = scalar<bigint>("sint64");
-/** A 64-bit signed integer as number: for what never passes 2^53, such as sizes in bytes. */
+/** A 64-bit signed integer as number: for what never passes 2^53, such as sizes in bytes. Beyond it the nearest double, both ways. */
 export const safe64 = scalar<number>("safe64");
 /** A boolean. */
 export const bool = scalar<boolean>("bool");

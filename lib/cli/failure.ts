@@ -1,3 +1,4 @@
+import { WireError } from "../../wire/index.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
 
@@ -37,7 +38,7 @@ export interface Told {
   readonly code: string;
   readonly message: string;
   readonly nextStep: string;
-  /** The peer's words, where they are not fit for the message. */
+  /** The peer's words, or what is wrong with its bytes. */
   readonly details?: string;
 }
 
@@ -45,8 +46,9 @@ export interface Told {
 export function told(error: unknown): Told {
   if (error instanceof Error) {
     const { kind, code, nextStep, message, cause } = error as Error & { kind?: unknown; code?: unknown; nextStep?: unknown };
+    const details = cause instanceof WireError ? cause.message : cause;
     if (typeof kind === "string" && typeof code === "string")
-      return { kind, code, message, nextStep: typeof nextStep === "string" ? nextStep : "", ...(typeof cause === "string" && { details: cause }) };
+      return { kind, code, message, nextStep: typeof nextStep === "string" ? nextStep : "", ...(typeof details === "string" && !message.includes(details) && { details }) };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { kind: "local", code: "defect", message, nextStep: "This is a defect of cursor-wire: report it with the command that showed it." };

@@ -4,7 +4,7 @@ import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
-import { aborted, CursorError, cursorError } from "../session/errors.ts";
+import { aborted, CursorError, cursorError, type Failure, type Partial } from "../session/errors.ts";
 import { defectFailure, thrownText } from "../session/failures.ts";
 import { checkRequest } from "../session/check-request.ts";
 import { open } from "../session/open.ts";
@@ -103,7 +103,7 @@ class CursorProvider implements Provider {
     const run = this.#runs.get(key);
     if (signal?.aborted) {
       this.#end(key);
-      leg.fail(aborted());
+      leg.fail(aborted(this.#unsaid(request)));
     } else if (run?.isAnsweredBy(request)) run.continue(request, leg, signal);
     else {
       this.#end(key);
@@ -163,11 +163,16 @@ class CursorProvider implements Provider {
       this.#runs.set(key, run);
       run.start(leg, signal);
     } catch (error) {
-      leg.fail(masked(failureOf(error), token));
+      leg.fail(masked(new CursorError(failureOf(error), this.#unsaid(request)), token));
     } finally {
       signal?.removeEventListener("abort", onAbort);
       if (this.#opening.get(key) === controller) this.#opening.delete(key);
     }
+  }
+
+  /** What a leg has said before its Run is open. */
+  #unsaid(request: TurnRequest): Partial {
+    return { text: "", thinking: "", usage: { input: this.#estimator.estimate(request), output: 0 } };
   }
 
   #run(key: string | symbol, request: TurnRequest, workspaceUri: string, config: Config, token: string, handle: Handle | undefined): Run {
@@ -288,6 +293,9 @@ function readHandle(given: unknown): Handle | undefined {
   return { conversationId, checkpoint, blobs, fingerprint, toolsetKey };
 }
 
-function failureOf(error: unknown): CursorError {
-  return cursorError(error) ?? new CursorError(defectFailure(error));
+function failureOf(thrown: unknown): Failure {
+  const error = cursorError(thrown);
+  if (error === undefined) return defectFailure(thrown);
+  const { kind, code, message, nextStep, cause } = error;
+  return { kind, code, message, nextStep, cause };
 }
