@@ -322,6 +322,31 @@ test("a one-off goes on with its own parked Run, known by its calls", async () =
   );
 });
 
+for (const [name, what, resumes] of [
+  ["with a call open is not gone on with, though the host sends the same again", (peer: Peer) => call(peer, 1, "t1"), false],
+  ["in the midst of its text is gone on with from before it", (peer: Peer) => peer.text("b"), true],
+] as const)
+  test(`D20 a remote conversation that broke off ${name}`, async () => {
+    const conversations: string[] = [];
+    await using(
+      (peer, index) => {
+        conversations.push(peer.received[0]!.runRequest!.conversationId!);
+        if (index !== 1) return finish(peer.respond(), "a");
+        what(peer.respond());
+        setTimeout(() => peer.reset(2), 30);
+      },
+      async (provider) => {
+        const first = ask("hi", { sessionId: "s", tools: [TOOL] });
+        done(await outcome(provider.stream(first)), "stop", "a");
+        const second = { ...first, messages: [...first.messages, { role: "assistant", content: [{ type: "text", text: "a" }] }, { role: "user", content: "go" }] } satisfies TurnRequest;
+        assert.is((await outcome(provider.stream(second))).error?.kind, "network");
+        done(await outcome(provider.stream(second)), "stop", "a");
+        assert.equal([conversations[1] === conversations[0], conversations[2] === conversations[0]], [true, resumes]);
+      },
+      { handles: memoryHandleStore() },
+    );
+  });
+
 test("G4 two one-offs whose calls have the same id go on with their own Runs; where they are alike, with new ones", async () => {
   await using(
     (peer) => {
@@ -637,6 +662,7 @@ const LOCAL: readonly (readonly [name: string, options: Partial<ProviderOptions>
   ["a version that is no header value", { env: { CURSOR_CLI_VERSION: "1 2\r\nx: y" } }, {}, "invalid_environment"],
   ["a tool declared twice", {}, { tools: [TOOL, TOOL] }, "invalid_tool"],
   ["a tool with a name that the service refuses", {}, { tools: [{ ...TOOL, name: "look it up" }] }, "invalid_tool"],
+  ["a tool whose schema is a list", {}, { tools: [{ ...TOOL, inputSchema: [] as unknown as Tool["inputSchema"] }] }, "invalid_tool"],
   ["no message", {}, { messages: [] }, "invalid_request"],
   ["no model", {}, { model: { id: "" } }, "invalid_request"],
   ["a workspace that is no absolute path", {}, { workspace: "here" }, "invalid_request"],

@@ -78,8 +78,13 @@ function encodeField(writer: Writer, row: Row, item: unknown, depth: number): vo
       }
       return;
     }
-    default:
+    case "scalar":
       encodeScalar(writer, row, item);
+      return;
+    case "packed":
+      throw new TypeError(`${row.name} is written by its first row`);
+    default:
+      row.rule satisfies never;
   }
 }
 

@@ -8,11 +8,9 @@ import { variable, type Environment } from "../driver/variables.ts";
  * @throws CursorError where the token, or CURSOR_CLI_VERSION, cannot stand in a header
  */
 export function unaryHeaders(env: Environment, body?: { contentType: string; length: number }, accessToken?: string): OutgoingHttpHeaders {
-  const token = accessToken === undefined ? "" : checkToken(accessToken);
-  const { authorization, ...identityOnly } = identity(token, variable(env, "CURSOR_CLI_VERSION"));
+  const token = accessToken === undefined ? undefined : checkToken(accessToken);
   return {
-    ...identityOnly,
-    ...(accessToken !== undefined && { authorization }),
+    ...identity(token, variable(env, "CURSOR_CLI_VERSION")),
     ...(body !== undefined && { "content-type": body.contentType, "content-length": body.length }),
   };
 }

@@ -65,7 +65,7 @@ export async function login(options: LoginOptions): Promise<Credentials> {
 }
 
 /** The address of the login page for a verifier and an id. */
-export function loginAddress(verifier: string, uuid: string): string {
+function loginAddress(verifier: string, uuid: string): string {
   const challenge = createHash("sha256").update(verifier).digest("base64url");
   return `${LOGIN_PAGE}?${new URLSearchParams({ challenge, uuid, mode: "login", redirectTarget: "cli" })}`;
 }

@@ -1,4 +1,5 @@
 /** A new access token for a refresh token. There is never a new refresh token: the old one stays. */
+import { unlessAborted } from "../driver/settle.ts";
 import { withConnection } from "./connection.ts";
 import { asCursorError, failed, refused, stopped } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
@@ -42,15 +43,9 @@ export async function refresh(options: RefreshOptions): Promise<Credentials> {
   const key = `${origin.origin} ${options.refresh}`;
   const flight = flights.get(key) ?? start(key, origin, options);
   flight.waiting++;
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(stopped());
-    signal?.addEventListener("abort", onAbort);
-  });
   try {
-    return { ...(await Promise.race([flight.result, aborted])) };
+    return { ...(await unlessAborted(flight.result, signal, stopped)) };
   } finally {
-    signal?.removeEventListener("abort", onAbort!);
     if (--flight.waiting === 0) flight.end();
   }
 }

@@ -1,3 +1,5 @@
+import { LIMITS as WIRE } from "../../wire/index.ts";
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -20,7 +22,7 @@ export const LIMIT_ROWS = [
   { name: "idle", value: 120_000, unit: "ms", section: "§1", meaning: "between two work frames" },
   { name: "toolUse", value: 1_800_000, unit: "ms", section: "§1", meaning: "that a call may stay with the host" },
   { name: "drain", value: 500, unit: "ms", section: "§1", meaning: "of reading on after the end of a turn" },
-  { name: "envelope", value: 16 * MIB, unit: "bytes", section: "§1", meaning: "of one envelope's payload" },
+  { name: "envelope", value: WIRE.envelope, unit: "bytes", section: "§1", meaning: "of one envelope's payload" },
   { name: "window", value: MIB, unit: "bytes", section: "§1", meaning: "of the HTTP/2 windows" },
   { name: "undelivered", value: 4 * MIB, unit: "bytes", section: "§1", meaning: "held for a reader that has stopped reading" },
   { name: "toolName", value: 64, unit: "chars", section: "§2.2", meaning: "of a tool's name" },

@@ -10,7 +10,7 @@
  * has another size than its content and is written anew. A load trusts none of it: it checks each SHA-256, and what does
  * not fit is no handle, so the conversation is rebuilt from the host's transcript.
  */
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { blobId, hex } from "../agent/blob-id.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { decodeHandleFile, encodeHandleFile, type HandleFile } from "../session/handle-file.ts";
@@ -44,12 +44,12 @@ const OURS = /^([0-9a-f]{64}|.*\.tmp|lock\..*)$/;
  * `CURSOR_PROVIDER_HANDLE_DIR` of `env`, in which a leading `~` expands (DESIGN §7). A session id of up to 100 characters
  * `[A-Za-z0-9_-]` names its files; any other is named by its SHA-256. Where file names ignore case, so do session ids.
  * Saves of one session, by any number of processes, happen one after the other. A handle that can not be used costs a
- * diagnostic `handle`; `load` never rejects, `save` and `remove` do where the disk refuses.
+ * diagnostic `handle`, which a provider tells where `onDiagnostic` is left out; `load` never rejects, `save` and `remove` do where the disk refuses.
  */
 export function fileHandleStore(
   directory?: string,
   env: Environment = process.env,
-  onDiagnostic: (diagnostic: Diagnostic) => void = () => {},
+  onDiagnostic?: (diagnostic: Diagnostic) => void,
 ): HandleStore {
   return new FileHandleStore(directory === undefined ? handleFolder(env) : resolve(directory), onDiagnostic);
 }
@@ -84,16 +84,17 @@ interface Place {
 /** {@link fileHandleStore} on any disk. */
 export class FileHandleStore implements HandleStore {
   readonly #folder: string;
-  readonly #onDiagnostic: (diagnostic: Diagnostic) => void;
+  /** Hears why a handle is not used. */
+  onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined;
   readonly #disk: Disk;
   /** Hex SHA-256 of contents that were hashed before: most of a conversation is the same as a turn ago. */
   readonly #hashes = new WeakMap<Uint8Array, string>();
   /** Paths whose content can not be read, or is not what their name says: they are written anew. */
   readonly #broken = new Set<string>();
 
-  constructor(folder: string, onDiagnostic: (diagnostic: Diagnostic) => void, disk: Disk = DISK) {
+  constructor(folder: string, onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined, disk: Disk = DISK) {
     this.#folder = folder;
-    this.#onDiagnostic = onDiagnostic;
+    this.onDiagnostic = onDiagnostic;
     this.#disk = disk;
   }
 
@@ -103,7 +104,7 @@ export class FileHandleStore implements HandleStore {
       return await inTurn(place.json, () => this.#load(place));
     } catch (error) {
       const { message } = error as Error;
-      this.#onDiagnostic({ type: "handle", message: `The handle ${place.json} is not used: ${message}.`, sessionId });
+      this.onDiagnostic?.({ type: "handle", message: `The handle ${place.json} is not used: ${message}.`, sessionId });
       return undefined;
     }
   }
@@ -220,6 +221,7 @@ export class FileHandleStore implements HandleStore {
       await this.#disk.remove(place.json);
     }
     await this.#disk.removeFolder(place.blobs);
+    for (const path of this.#broken) if (dirname(path) === place.blobs) this.#broken.delete(path);
   }
 
   /**

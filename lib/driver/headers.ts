@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 
 /** The RPC's path (PROTOCOL §1). */
-export const RUN_PATH = "/agent.v1.AgentService/Run";
+const RUN_PATH = "/agent.v1.AgentService/Run";
 /** The content type of a Connect stream of protobuf. */
 export const CONTENT_TYPE = "application/connect+proto";
 
@@ -10,10 +10,10 @@ export function isHeaderText(value: string): boolean {
   return /^[\x21-\x7e]+$/.test(value);
 }
 
-/** Who we say we are, on every call to the service (PROTOCOL §1). */
-export function identity(token: string, cliVersion: string): OutgoingHttpHeaders {
+/** Who we say we are, on every call to the service (PROTOCOL §1); without a token where the call has none. */
+export function identity(token: string | undefined, cliVersion: string): OutgoingHttpHeaders {
   return {
-    authorization: `Bearer ${token}`,
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
     "x-cursor-client-type": "cli",
     "x-cursor-client-version": cliVersion,
     "x-ghost-mode": "true",

@@ -15,11 +15,12 @@ import { systemClock, type ClockFactory } from "./clock.ts";
 import { readConfig, type Config } from "./config.ts";
 import { DebugFile } from "./debug.ts";
 import { fileHandleStore, type HandleStore } from "./handle-store.ts";
+import { Handles } from "./handles.ts";
 import { runHeaders } from "./headers.ts";
 import { Leg } from "./leg.ts";
 import { masked } from "./mask.ts";
 import { Run } from "./run.ts";
-import { guarded, unlessAborted, within } from "./settle.ts";
+import { guarded, unlessAborted } from "./settle.ts";
 import type { Environment } from "./variables.ts";
 
 /** One envelope of a Run, for a recording. */
@@ -59,9 +60,6 @@ export interface Provider {
   close(): Promise<void>;
 }
 
-/** ms that a store may take before the turn goes on without it. */
-const STORE = 5000;
-
 /** Makes a provider. Nothing is opened, read or checked before the first leg. */
 export function createProvider(options: ProviderOptions): Provider {
   return createProviderOn(systemClock, options);
@@ -81,9 +79,9 @@ class CursorProvider implements Provider {
   /** What an unfinished opening waits on: aborted with it. */
   readonly #opening = new Map<string | symbol, AbortController>();
   readonly #closing = new Set<Promise<void>>();
-  /** What a store is asked to keep or to forget, by session: the next of it, and a load, come after. */
-  readonly #keeping = new Map<string, Promise<void>>();
-  #handles: HandleStore | null | undefined;
+  #kept: Handles | undefined;
+  /** Sessions whose last Run ended with a call open. */
+  readonly #openCalls = new Set<string>();
   #debug: DebugFile | undefined;
 
   constructor(options: ProviderOptions, clock: ClockFactory) {
@@ -118,7 +116,7 @@ class CursorProvider implements Provider {
 
   async close(): Promise<void> {
     for (const key of [...this.#opening.keys(), ...this.#runs.keys()]) this.#end(key);
-    await Promise.all([...this.#closing, ...this.#keeping.values()]);
+    await Promise.all([...this.#closing, this.#kept?.settled()]);
     await this.#debug?.close();
     this.#debug = undefined;
   }
@@ -157,7 +155,7 @@ class CursorProvider implements Provider {
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
       const workspaceUri = workspaceOf(request);
       token = await unlessAborted(accessTokenOf(this.#options.accessToken, config.clocks.first, controller.signal), controller.signal);
-      const handle = await unlessAborted(this.#load(request, controller.signal), controller.signal);
+      const handle = await unlessAborted(this.#handles.load(request.sessionId, controller.signal), controller.signal);
       if (controller.signal.aborted) throw aborted();
       const run = this.#run(key, request, workspaceUri, config, token, handle);
       this.#runs.set(key, run);
@@ -178,10 +176,12 @@ class CursorProvider implements Provider {
   #run(key: string | symbol, request: TurnRequest, workspaceUri: string, config: Config, token: string, handle: Handle | undefined): Run {
     const opened = performance.now();
     const debug = this.#debugFile(config);
+    const { sessionId } = request;
     const session = open({
       request,
       workspaceUri,
       handle,
+      openCall: sessionId !== undefined && this.#openCalls.delete(sessionId),
       settings: {
         clocks: config.clocks,
         burst: LIMITS.burst,
@@ -192,12 +192,11 @@ class CursorProvider implements Provider {
         estimate: (leg) => this.#estimator.estimate(leg),
       },
     });
-    const { sessionId } = request;
     const run: Run = new Run(session, {
       origin: config.origin,
       headers: runHeaders(token, config.cliVersion),
       clock: this.#clock,
-      keep: (kept) => this.#keep(sessionId, kept),
+      keep: (kept) => this.#handles.keep(sessionId, kept),
       onEnvelope: (from, envelope) => {
         debug?.envelope(from, envelope);
         this.#captured(from, envelope, performance.now() - opened);
@@ -208,6 +207,7 @@ class CursorProvider implements Provider {
         return masked(error, token);
       },
       onOver: () => {
+        if (sessionId !== undefined && run.hasOpenCall) this.#openCalls.add(sessionId);
         if (this.#runs.get(key) === run) this.#runs.delete(key);
         this.#settle(run.abort());
       },
@@ -220,37 +220,13 @@ class CursorProvider implements Provider {
     return (this.#debug ??= new DebugFile(debug, (message) => this.#diagnostic({ type: "debug_file", message })));
   }
 
-  get #store(): HandleStore | null {
-    return (this.#handles ??= this.#options.handles === undefined ? fileHandleStore(undefined, this.#options.env, (diagnostic) => this.#diagnostic(diagnostic)) : this.#options.handles);
-  }
-
-  async #load({ sessionId }: TurnRequest, signal: AbortSignal): Promise<Handle | undefined> {
-    if (sessionId === undefined) return undefined;
-    await this.#keeping.get(sessionId);
-    try {
-      return readHandle(await within(STORE, () => this.#store?.load(sessionId), "handle_timeout", signal));
-    } catch (error) {
-      if (!signal.aborted) this.#diagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${thrownText(error)}` });
-      return undefined;
+  /** Made when it is first needed. */
+  get #handles(): Handles {
+    if (this.#kept === undefined) {
+      const { handles, env } = this.#options;
+      this.#kept = new Handles(handles === undefined ? fileHandleStore(undefined, env) : handles, (diagnostic) => this.#diagnostic(diagnostic));
     }
-  }
-
-  #keep(sessionId: string | undefined, handle: Handle | undefined): Promise<void> {
-    if (sessionId === undefined) return Promise.resolve();
-    const kept = (this.#keeping.get(sessionId) ?? Promise.resolve()).then(() => this.#write(sessionId, handle));
-    this.#keeping.set(sessionId, kept);
-    return kept.then(() => {
-      if (this.#keeping.get(sessionId) === kept) this.#keeping.delete(sessionId);
-    });
-  }
-
-  async #write(sessionId: string, handle: Handle | undefined): Promise<void> {
-    try {
-      const store = this.#store;
-      if (store) await within(STORE, () => (handle ? store.save(sessionId, handle) : store.remove(sessionId)), "handle_timeout");
-    } catch (error) {
-      this.#diagnostic({ type: "handle_not_kept", message: `The session's handle cannot be written: ${thrownText(error)}` });
-    }
+    return this.#kept;
   }
 
   #captured(from: "client" | "server", { flags, payload }: Envelope, at: number): void {
@@ -282,15 +258,6 @@ function workspaceOf({ workspace }: TurnRequest): string {
   } catch (error) {
     throw new CursorError({ kind: "local", code: "invalid_request", message: `There is no working directory: ${thrownText(error)}`, nextStep: "Give the request a workspace, or change to a folder that exists." });
   }
-}
-
-/** What a store gave, if it is a handle. */
-function readHandle(given: unknown): Handle | undefined {
-  if (given === undefined || given === null) return undefined;
-  const { conversationId, checkpoint, blobs, fingerprint, toolsetKey } = given as Handle;
-  const texts = [conversationId, fingerprint, toolsetKey].every((text) => typeof text === "string");
-  if (!texts || !(checkpoint instanceof Uint8Array) || !(blobs instanceof Map)) throw new TypeError("it is no handle");
-  return { conversationId, checkpoint, blobs, fingerprint, toolsetKey };
 }
 
 function failureOf(thrown: unknown): Failure {

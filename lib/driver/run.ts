@@ -64,6 +64,11 @@ export class Run {
     return this.#session.phase === "parked";
   }
 
+  /** Whether a call waits for its answer; once the Run is over, for ever. */
+  get hasOpenCall(): boolean {
+    return this.#session.pending.size > 0;
+  }
+
   /** Whether `request` goes on with this Run. */
   isAnsweredBy(request: TurnRequest): boolean {
     return answers(this.#session, request);

@@ -11,13 +11,23 @@ export function guarded(call: () => unknown, onThrow: () => void): void {
   }
 }
 
-/** `promise`, or the abort, whichever comes first. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(aborted());
-    signal.addEventListener("abort", () => reject(aborted()), { once: true });
-    promise.then(resolve, reject);
+/**
+ * What `work` comes to, or the abort, whichever comes first; no listener stays.
+ * @param failure makes the error of the abort
+ */
+export async function unlessAborted<T>(work: T | Promise<T>, signal: AbortSignal | undefined, failure: () => CursorError = aborted): Promise<T> {
+  if (!(work instanceof Promise) || signal === undefined) return work;
+  let onAbort: (() => void) | undefined;
+  const stop = new Promise<never>((_, reject) => {
+    onAbort = () => reject(failure());
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
   });
+  try {
+    return await Promise.race([stop, work]);
+  } finally {
+    signal.removeEventListener("abort", onAbort!);
+  }
 }
 
 /**

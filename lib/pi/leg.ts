@@ -1,4 +1,5 @@
 /** One of Pi's calls, from its arguments to the end of its stream. Nothing here throws into Pi. */
+import { unlessAborted } from "../driver/settle.ts";
 import type { Environment } from "../driver/variables.ts";
 import { aborted, CursorError } from "../session/errors.ts";
 import type { TurnRequest } from "../session/turn.ts";
@@ -34,7 +35,7 @@ async function run(world: LegWorld, model: PiModel, context: PiContext, options:
   const env = options.env === undefined ? world.env : { ...world.env, ...options.env };
   const read = readRequest(model, context, options, world.models, world.sessions);
   checkNothingLost(world, options, read);
-  const request = await sooner(payload(read, model, options), signal);
+  const request = await unlessAborted(payload(read, model, options), signal);
   const token = tokenOf(options.apiKey, env);
   const slot = world.sessions.slot(request, env);
   slot.token = token;
@@ -45,9 +46,9 @@ async function run(world: LegWorld, model: PiModel, context: PiContext, options:
     for await (const event of slot.provider.stream(request, signal && { signal })) {
       if (!answered) {
         answered = true;
-        await sooner(options.onResponse?.({ status: 200, headers: { "content-type": "application/connect+proto" } }, model), signal);
+        await unlessAborted(options.onResponse?.({ status: 200, headers: { "content-type": "application/connect+proto" } }, model), signal);
       }
-      await sooner(options.onProviderStreamEvent?.(event, model), signal);
+      await unlessAborted(options.onProviderStreamEvent?.(event, model), signal);
       if (event.type === "tool_call") calls.push(event.id);
       if (event.type === "reset") calls.length = 0;
       if (event.type === "done") world.sessions.ended(slot, request.model.id, calls, signal);
@@ -72,20 +73,4 @@ async function payload(request: TurnRequest, model: PiModel, { onPayload }: PiSt
 function checkNothingLost(world: LegWorld, { sessionId }: PiStreamOptions, { systemPrompt, tools }: TurnRequest): void {
   if (systemPrompt !== undefined || tools.length > 0 || !world.sessions.has(sessionId) || !world.hasTools()) return;
   throw new CursorError({ kind: "local", code: "context_not_understood", message: "Pi's context holds neither a system prompt nor tools, although Pi has tools.", nextStep: "Update cursor-wire: this Pi gives them in a way that it does not know." });
-}
-
-/** What a hook answers, or the abort, whichever comes first. */
-async function sooner<T>(work: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!(work instanceof Promise) || signal === undefined) return work;
-  let onAbort: (() => void) | undefined;
-  const stop = new Promise<never>((_, reject) => {
-    onAbort = () => reject(aborted());
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
-  try {
-    return await Promise.race([work, stop]);
-  } finally {
-    signal.removeEventListener("abort", onAbort!);
-  }
 }

@@ -1,10 +1,8 @@
 /** What tells a remote conversation that still fits the host's transcript from one that does not (PROTOCOL §10). */
+import { LIMITS as WIRE } from "../../wire/index.ts";
 import { blobId, hex } from "../agent/blob-id.ts";
 import { remembering } from "./remember.ts";
 import type { ImagePart, Message, TextPart, Tool, UserMessage } from "./turn.ts";
-
-/** Levels of a schema that the key looks at; the codec refuses deeper ones (DESIGN §3). */
-const DEPTH = 100;
 
 const encoder = new TextEncoder();
 
@@ -67,7 +65,7 @@ function sized(kind: string, text: string): string {
 function canonical(value: unknown, depth: number): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value !== "object" || value === null) return String(value);
-  if (depth > DEPTH) return "too deep";
+  if (depth > WIRE.depth) return "too deep";
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join()}]`;
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);
   const pairs = entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item, depth + 1)}`);

@@ -32,6 +32,8 @@ export interface Opener {
   readonly workspaceUri: string;
   /** The session's handle, if there is one. */
   readonly handle: Handle | undefined;
+  /** Whether the session's last Run ended with a call open: the service waits for its answer, and would for ever. */
+  readonly openCall?: boolean;
   readonly settings: Settings;
 }
 
@@ -39,7 +41,7 @@ export interface Opener {
  * A Run that is about to connect: its first actions are in `out`.
  * @throws CursorError `local` where the request itself is wrong; nothing has been asked of the driver then
  */
-export function open({ request, workspaceUri, handle, settings }: Opener): Session {
+export function open({ request, workspaceUri, handle, openCall = false, settings }: Opener): Session {
   checkLeg(request);
   const { history, users } = split(request.messages);
   const session: Session = {
@@ -78,9 +80,13 @@ export function open({ request, workspaceUri, handle, settings }: Opener): Sessi
     out: [],
   };
   // A turn that goes on from tool results is not complete, so no handle covers it.
-  const fits = handle !== undefined && users.length > 0 && handle.fingerprint === fingerprint(history);
+  const fits = handle !== undefined && users.length > 0 && handle.fingerprint === fingerprint(history) && !openCall;
   if (fits) resume(session, handle);
   else session.opener = runRequest(session);
+  if (handle !== undefined && !fits) {
+    const why = openCall ? "The remote conversation was left with a call open" : "The transcript is not the one that the remote conversation was kept for";
+    note(session, "handle_mismatch", `${why}: the turn starts again from the transcript.`);
+  }
   if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
   arm(session, "first", settings.clocks.first);
   session.out.push({ type: "connect" });

@@ -2,7 +2,7 @@
 import { LIMITS } from "../../agent/limits.ts";
 import type { NativeIntent } from "../../agent/exec-row.ts";
 import type { Tool } from "../turn.ts";
-import { readSchema } from "./schema.ts";
+import { isRecord, readSchema } from "./schema.ts";
 import { INTENTS, SCRIPT_TOOL, VOCABULARY, type Vocabulary } from "./vocabulary.ts";
 import { compact, wordsOf } from "./words.ts";
 
@@ -47,13 +47,14 @@ export function capable(tools: readonly Tool[], intent: NativeIntent): Tool | un
 export function checkTools(tools: readonly Tool[]): string | undefined {
   const seen = new Set<string>();
   for (const tool of tools) {
-    const { name, description } = tool ?? {};
+    const { name, description, inputSchema } = tool ?? {};
     const shown = JSON.stringify(String(name).slice(0, LIMITS.toolName));
     if (typeof name !== "string" || name === "") return "A tool has an empty name, or none.";
     if (name.length > LIMITS.toolName) return `The tool name ${shown}… is longer than ${LIMITS.toolName} characters.`;
     if (!NAME.test(name)) return `The tool name ${shown} holds something else than letters, digits, _ and -.`;
     if (seen.has(name)) return `The tool ${shown} is declared twice.`;
     if (typeof description !== "string") return `The tool ${shown} has no description: give a text, which may be empty.`;
+    if (inputSchema !== undefined && !isRecord(inputSchema)) return `The inputSchema of the tool ${shown} is no JSON Schema object.`;
     seen.add(name);
   }
   return undefined;
