@@ -4,7 +4,6 @@ import { open } from "../lib/session/open.ts";
 import type { Action } from "../lib/session/events.ts";
 import type { Session } from "../lib/session/session.ts";
 import { step, take } from "../lib/session/step.ts";
-import { TIMERS } from "../lib/session/timers.ts";
 import type { Tool, TurnRequest } from "../lib/session/turn.ts";
 import type { Case } from "./case.ts";
 
@@ -25,7 +24,7 @@ function running(tools: Tool[]): Session {
     request: { ...REQUEST, tools },
     workspaceUri: "file:///home/user/project",
     handle: undefined,
-    settings: { clocks: { first: 30_000, idle: 120_000, toolUse: 1_800_000 }, burst: TIMERS.burst.ms, drain: TIMERS.drain.ms, mcpMeta: true, resendTools: false, uuid: () => "6f1f0a52-3c7e-4b52-9a57-0b9d3f1d2a11", estimate: () => 1 },
+    settings: { clocks: {}, mcpMeta: true, resendTools: false, uuid: () => "6f1f0a52-3c7e-4b52-9a57-0b9d3f1d2a11", estimate: () => 1 },
   });
   take(session);
   step(session, { type: "opened" });

@@ -202,10 +202,8 @@ test("two hundred tool rounds on one signal leave no listener behind", async () 
 test("D16 a stream lost while a tool runs is rebuilt from the transcript, twice in one turn", async () => {
   await using(
     (peer, index) => {
-      if (index < 2) {
-        call(peer.respond(), 1, `t${index}`);
-        setTimeout(() => peer.socket.destroy(), 200);
-      } else finish(peer.respond());
+      if (index < 2) call(peer.respond(), 1, `t${index}`);
+      else finish(peer.respond());
     },
     async (provider, host) => {
       let request = ask("look", { sessionId: "s", tools: [TOOL] });
@@ -213,6 +211,7 @@ test("D16 a stream lost while a tool runs is rebuilt from the transcript, twice 
         const leg = await outcome(provider.stream(request));
         done(leg, "tool_use");
         request = after(request, leg);
+        host.peers[round]!.socket.destroy();
         await until(() => host.sockets.size === 0, "the stream is lost");
       }
       done(await outcome(provider.stream(request)), "stop", "done");

@@ -97,7 +97,7 @@ test("a second connection begins with its own heartbeats and PINGs", () => {
 test("D54 an embedder's own times hold, and name themselves", () => {
   const clocks = { first: 10, idle: 20, toolUse: 30 };
   for (const [lead, name] of [[() => {}, "first"], [word, "idle"], [parked, "toolUse"]] as const) {
-    const rig = running({ ...asked, settings: settings({ clocks, burst: 5 }) });
+    const rig = running({ ...asked, settings: settings({ clocks: { ...clocks, burst: 5 } }) });
     lead(rig);
     rig.after(clocks[name]);
     assert.match(rig.error!.message, new RegExp(` ${clocks[name]} ms`));
@@ -164,7 +164,7 @@ test("D53 heartbeats of the service for ten minutes after the last work do not h
 
 for (const [name, lead] of Object.entries<Play>({ running: word, bursting: call, parked }))
   test(`while ${name}, a heartbeat goes out every 15 s and a PING every 20 s`, () => {
-    const rig = running({ ...asked, settings: settings({ burst: name === "bursting" ? 100_000 : 150 }) });
+    const rig = running({ ...asked, settings: settings({ clocks: { burst: name === "bursting" ? 100_000 : 150 } }) });
     lead(rig);
     const actions = rig.after(60_000);
     assert.is(actions.filter(({ type }) => type === "ping").length, 3);

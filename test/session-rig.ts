@@ -6,9 +6,9 @@ import { LIMITS } from "../lib/agent/limits.ts";
 import type { CursorError } from "../lib/session/errors.ts";
 import type { Action, Event } from "../lib/session/events.ts";
 import { open } from "../lib/session/open.ts";
-import type { Session, Settings } from "../lib/session/session.ts";
+import type { Phase, Session, Settings } from "../lib/session/session.ts";
 import { step, take, TRANSITIONS } from "../lib/session/step.ts";
-import type { Timer } from "../lib/session/timers.ts";
+import { TIMERS, type Timer } from "../lib/session/timers.ts";
 import type { Handle, Message, Tool, TurnEvent, TurnRequest } from "../lib/session/turn.ts";
 import { encodeEnvelope, EnvelopeReader, FLAG, type Decoded, type WireError } from "../wire/index.ts";
 
@@ -37,8 +37,7 @@ export function request(text = "hi", more: Partial<TurnRequest> = {}): TurnReque
 /** Settings whose ids are `id-1`, `id-2`, … and whose estimate is always 100 tokens. */
 export function settings(more: Partial<Settings> = {}): Settings {
   let count = 0;
-  const clocks = { first: LIMITS.first, idle: LIMITS.idle, toolUse: LIMITS.toolUse };
-  return { clocks, burst: LIMITS.burst, drain: LIMITS.drain, mcpMeta: false, resendTools: false, uuid: () => `id-${++count}`, estimate: () => 100, ...more };
+  return { clocks: {}, mcpMeta: false, resendTools: false, uuid: () => `id-${++count}`, estimate: () => 100, ...more };
 }
 
 /** One Run. After every step it holds that the clocks agree with the session and that nothing follows the end. */
@@ -176,6 +175,7 @@ export class Rig {
       else if (action.type === "connect") this.#reader = new EnvelopeReader();
     }
     assert.equal([...this.#due.keys()].sort(), [...this.session.armed].sort(), "the clocks that run");
+    for (const timer of this.session.armed) assert.ok((TIMERS[timer].phases as readonly Phase[]).includes(this.session.phase), `${timer} runs while ${this.session.phase}`);
     if (this.session.phase === "over") assert.is(this.#due.size, 0, "no clock runs after the end");
   }
 }

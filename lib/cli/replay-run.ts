@@ -3,7 +3,7 @@
  * Where the capture's client answered the calls of a leg, the host's next leg begins with the same results.
  */
 import { EnvelopeReader, FLAG, WireError } from "../../wire/index.ts";
-import { AgentClientMessage, LIMITS } from "../agent/index.ts";
+import { AgentClientMessage } from "../agent/index.ts";
 import { Blobs } from "../session/blobs.ts";
 import type { CursorError } from "../session/errors.ts";
 import type { Action, Event } from "../session/events.ts";
@@ -207,9 +207,7 @@ function sessionOf({ opener, request, tools, blobs }: Recording, prompt: Message
     workspaceUri: conversationState.previousWorkspaceUris?.[0] ?? context?.env?.workspacePaths?.[0] ?? "file:///",
     handle: undefined,
     settings: {
-      clocks: { first: LIMITS.first, idle: LIMITS.idle, toolUse: LIMITS.toolUse },
-      burst: LIMITS.burst,
-      drain: LIMITS.drain,
+      clocks: {},
       mcpMeta: context?.mcpMetaToolOptions !== undefined,
       resendTools: false,
       uuid: () => conversationId,

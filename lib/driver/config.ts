@@ -1,10 +1,10 @@
-import type { Clocks } from "../session/timers.ts";
 import { variable, type Environment } from "./variables.ts";
 
 /** What the environment says about a Run. */
 export interface Config {
   readonly origin: URL;
-  readonly clocks: Clocks;
+  /** ms. */
+  readonly clocks: { readonly first: number; readonly idle: number; readonly toolUse: number };
   readonly resendTools: boolean;
   readonly mcpMeta: boolean;
   readonly debug: string | undefined;

@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
-import { LIMITS } from "../agent/limits.ts";
 import { aborted, CursorError, cursorError, type Failure, type Partial } from "../session/errors.ts";
 import { defectFailure, thrownText } from "../session/failures.ts";
 import { checkRequest } from "../session/check-request.ts";
@@ -184,8 +183,6 @@ class CursorProvider implements Provider {
       openCall: sessionId !== undefined && this.#openCalls.delete(sessionId),
       settings: {
         clocks: config.clocks,
-        burst: LIMITS.burst,
-        drain: LIMITS.drain,
         mcpMeta: config.mcpMeta,
         resendTools: config.resendTools,
         uuid: randomUUID,

@@ -7,7 +7,7 @@ import { partial } from "../session/finish.ts";
 import { answers, follows } from "../session/on-continue.ts";
 import type { Session } from "../session/session.ts";
 import { step, take } from "../session/step.ts";
-import type { Timer } from "../session/timers.ts";
+import { duration, type Timer } from "../session/timers.ts";
 import type { Diagnostic, Handle, TurnRequest } from "../session/turn.ts";
 import type { Clock, ClockFactory } from "./clock.ts";
 import { Connection } from "./connection.ts";
@@ -141,19 +141,19 @@ export class Run {
   #onTimer(timer: Timer): void {
     // A host that does not read makes the service look idle: its silence is our doing.
     if (this.#pressed && (timer === "idle" || timer === "first") && this.#patience > 0) {
-      this.#patience -= this.#session.settings.clocks[timer];
+      this.#patience -= duration(timer, this.#session.settings.clocks);
       this.#await();
     } else this.#dispatch({ type: "timer", timer });
   }
 
   /** Gives the service its time anew. */
   #await(): void {
-    for (const timer of ["first", "idle"] as const) if (this.#session.armed.has(timer)) this.#clock.arm(timer, this.#session.settings.clocks[timer]);
+    for (const timer of ["first", "idle"] as const) if (this.#session.armed.has(timer)) this.#clock.arm(timer, duration(timer, this.#session.settings.clocks));
   }
 
   #onPressure(high: boolean): void {
     this.#pressed = high;
-    this.#patience = this.#session.settings.clocks.toolUse;
+    this.#patience = duration("toolUse", this.#session.settings.clocks);
     this.#await();
     // Nobody is reading: that keeps no process alive (DESIGN D23).
     if (this.#connection) this.#connection.referenced = !high && this.#leg !== undefined;

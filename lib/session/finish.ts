@@ -4,10 +4,7 @@ import { CursorError, type Failure, type Partial } from "./errors.ts";
 import type { Circumstances } from "./failures.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { rebuild } from "./open.ts";
-import { arm, disarm, note, type Session } from "./session.ts";
-
-/** The clocks of one connection. `burst` is none: a connection that has brought a call is not replaced. */
-const CONNECTION = ["heartbeat", "ping", "pong", "idle"] as const;
+import { arm, enter, note, type Session } from "./session.ts";
 
 /** What this leg has said so far. */
 export function partial({ text, thinking, input, output }: Session): Partial {
@@ -22,7 +19,7 @@ export function circumstances({ request, spoke, thinking, input }: Session): Cir
 /** Ends the Run with an error. */
 export function fail(session: Session, failure: Failure): void {
   const error = new CursorError(failure, partial(session));
-  disarmAll(session);
+  enter(session, "over");
   session.out.push({ type: "fail", error }, { type: "close", cancel: true });
 }
 
@@ -33,7 +30,7 @@ export function complete(session: Session): void {
     fail(session, { kind: "remote", code: "empty_response", message: "The service ended the turn without a word or a tool call.", nextStep: "Send the message again, or choose another model: the slug may have been retired." });
     return;
   }
-  disarmAll(session);
+  enter(session, "over");
   if (request.sessionId !== undefined && checkpoint !== undefined)
     session.out.push({ type: "save", handle: { conversationId, checkpoint, blobs: session.blobs.all(), fingerprint: fingerprint(request.messages), toolsetKey: toolsetKey(catalog) } });
   usage(session);
@@ -42,19 +39,17 @@ export function complete(session: Session): void {
 
 /** Ends a leg with its tool calls; the stream stays open (PROTOCOL §8). */
 export function park(session: Session): void {
-  session.phase = "parked";
+  enter(session, "parked");
   for (const call of session.pending.values()) call.delivered = true;
   session.lifted = session.liftedSize = session.announced = 0;
-  for (const timer of ["first", "idle", "burst"] as const) disarm(session, timer);
-  arm(session, "toolUse", session.settings.clocks.toolUse);
+  arm(session, "toolUse");
   usage(session);
   session.out.push({ type: "emit", event: { type: "done", reason: "tool_use" }, size: 0 }, { type: "park" });
 }
 
 /** Opens a new connection for the same request: nothing was heard on the last one (DESIGN D10). */
 export function reconnect(session: Session): void {
-  session.phase = "connecting";
-  for (const timer of CONNECTION) disarm(session, timer);
+  enter(session, "connecting");
   session.heard = false;
   session.out.push({ type: "connect" });
 }
@@ -75,7 +70,7 @@ export function recover(session: Session, why: string): boolean {
   session.output = session.announced = session.misses = 0;
   session.productive = false;
   reconnect(session);
-  arm(session, "first", session.settings.clocks.first);
+  arm(session, "first");
   session.out.push({ type: "drop" });
   rebuild(session);
   return true;
@@ -83,10 +78,4 @@ export function recover(session: Session, why: string): boolean {
 
 function usage({ out, input, output }: Session): void {
   out.push({ type: "emit", event: { type: "usage", input, output }, size: 0 });
-}
-
-/** The Run is over: its clocks stop. */
-function disarmAll(session: Session): void {
-  session.phase = "over";
-  for (const timer of [...session.armed]) disarm(session, timer);
 }

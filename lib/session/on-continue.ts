@@ -11,7 +11,7 @@ import { nativeResults } from "./native/translate.ts";
 import { checkLeg } from "./open.ts";
 import { say, settleBurst } from "./on-update.ts";
 import { answerExec } from "./reply.ts";
-import { arm, disarm, note, type PendingCall, type Session } from "./session.ts";
+import { arm, disarm, enter, note, type PendingCall, type Session } from "./session.ts";
 import type { ToolMessage, TurnRequest } from "./turn.ts";
 
 /** Bytes of one result's images: what an envelope holds beside the text. */
@@ -28,10 +28,9 @@ export function onContinue(session: Session, request: TurnRequest): void {
     session.pending.delete(call.id);
     writeResult(session, call, results.get(call.callId) ?? noResult(call.callId, call.tool));
   }
-  disarm(session, "toolUse");
+  enter(session, "running");
   if (session.pending.size === 0) disarm(session, "execHeartbeat");
-  session.phase = "running";
-  arm(session, "first", session.settings.clocks.first);
+  arm(session, "first");
   const { held } = session;
   session.held = [];
   session.heldSize = 0;

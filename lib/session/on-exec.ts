@@ -96,7 +96,7 @@ function lift(session: Session, { id = 0, execId }: Exec, size: number, call: Pi
   session.misses = 0;
   session.lifted += 1;
   session.liftedSize += size;
-  if (!session.armed.has("execHeartbeat")) arm(session, "execHeartbeat", LIMITS.execHeartbeat);
+  if (!session.armed.has("execHeartbeat")) arm(session, "execHeartbeat");
   say(session, { type: "tool_call", id: callId, name: call.tool, arguments: call.arguments }, size);
   settleBurst(session);
 }

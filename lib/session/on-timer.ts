@@ -2,16 +2,15 @@
 import { complete, fail, park } from "./finish.ts";
 import { send } from "./reply.ts";
 import { arm, type Session } from "./session.ts";
-import { duration, timerFailure, TIMERS, type Timer } from "./timers.ts";
+import { timerFailure, TIMERS, type Timer } from "./timers.ts";
 
 /** A clock has run out: what that means is its row of TIMERS (DESIGN D1). */
 export function onTimer(session: Session, timer: Timer): void {
   if (!session.armed.delete(timer)) return;
-  const { clocks } = session.settings;
   const row = TIMERS[timer];
   switch (row.fires) {
     case "fail":
-      fail(session, timerFailure(timer, clocks));
+      fail(session, timerFailure(timer, session.settings.clocks));
       return;
     case "burst":
       park(session);
@@ -21,16 +20,16 @@ export function onTimer(session: Session, timer: Timer): void {
       return;
     case "heartbeat":
       send(session, { clientHeartbeat: {} });
-      arm(session, timer, duration(timer, clocks));
+      arm(session, timer);
       return;
     case "execHeartbeat":
       for (const id of session.pending.keys()) send(session, { execClientControlMessage: { heartbeat: { id } } });
-      arm(session, timer, duration(timer, clocks));
+      arm(session, timer);
       return;
     default:
       row.fires satisfies "ping";
       session.out.push({ type: "ping" });
-      if (!session.armed.has("pong")) arm(session, "pong", duration("pong", clocks));
-      arm(session, timer, duration(timer, clocks));
+      if (!session.armed.has("pong")) arm(session, "pong");
+      arm(session, timer);
   }
 }

@@ -2,7 +2,7 @@
 import type { Decoded } from "../../wire/index.ts";
 import { LIMITS, updateByName, type InteractionUpdate } from "../agent/index.ts";
 import { park } from "./finish.ts";
-import { arm, disarm, note, type Session } from "./session.ts";
+import { arm, disarm, enter, note, type Session } from "./session.ts";
 import type { TurnEvent } from "./turn.ts";
 
 /** Bytes of a UTF-16 unit. */
@@ -59,7 +59,7 @@ function sayDelta(session: Session, type: "text" | "thinking", delta = ""): void
 export function work(session: Session): void {
   if (session.phase !== "running") return;
   disarm(session, "first");
-  arm(session, "idle", session.settings.clocks.idle);
+  arm(session, "idle");
 }
 
 /**
@@ -70,14 +70,13 @@ export function settleBurst(session: Session): void {
   if (session.lifted === 0 || session.phase !== "running") return;
   const isWhole = session.announced > 0 && session.lifted >= session.announced;
   if (isWhole || session.lifted >= LIMITS.calls || session.liftedSize >= LIMITS.undelivered) park(session);
-  else arm(session, "burst", session.settings.burst);
+  else arm(session, "burst");
 }
 
 function onTurnEnded(session: Session, { unknown: _, ...tokens }: NonNullable<Decoded<typeof InteractionUpdate>["turnEnded"]>): void {
   if (tokens.inputTokens !== undefined || tokens.outputTokens !== undefined)
     note(session, "billing", "The service's own count of the turn, summed over its internal calls; not the size of the context.", tokens);
   if (session.pending.size > 0 || session.phase !== "running") return;
-  session.phase = "draining";
-  for (const timer of ["first", "idle", "ping", "pong", "heartbeat"] as const) disarm(session, timer);
-  arm(session, "drain", session.settings.drain);
+  enter(session, "draining");
+  arm(session, "drain");
 }

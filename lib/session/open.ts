@@ -88,7 +88,7 @@ export function open({ request, workspaceUri, handle, openCall = false, settings
     note(session, "handle_mismatch", `${why}: the turn starts again from the transcript.`);
   }
   if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
-  arm(session, "first", settings.clocks.first);
+  arm(session, "first");
   session.out.push({ type: "connect" });
   return session;
 }

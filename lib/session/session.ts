@@ -5,7 +5,7 @@
 import type { Blobs } from "./blobs.ts";
 import type { Action } from "./events.ts";
 import type { Translation } from "./native/translate.ts";
-import type { Clocks, Timer } from "./timers.ts";
+import { duration, TIMERS, type Clocks, type Timer } from "./timers.ts";
 import type { Diagnostic, Handle, Tool, TurnEvent, TurnRequest } from "./turn.ts";
 
 /** Where a Run is. TRANSITIONS in step.ts says what may happen in each, and what follows. */
@@ -17,10 +17,6 @@ export type Opening = "new" | "resume" | "rebuild";
 /** What stays the same for a whole Run. */
 export interface Settings {
   readonly clocks: Clocks;
-  /** ms from the last call of a burst to the end of the leg. */
-  readonly burst: number;
-  /** ms of reading on after `turn_ended`. */
-  readonly drain: number;
   /** Whether `mcp_meta_tool_options` and the action's request context are sent (DESIGN D13). */
   readonly mcpMeta: boolean;
   /** Whether tools are sent again on a resume although the service has them (PROTOCOL §2.1). */
@@ -110,10 +106,16 @@ export interface Session {
   out: Action[];
 }
 
-/** Starts a clock. */
-export function arm(session: Session, timer: Timer, ms: number): void {
+/** Begins a phase: the clocks that do not run in it stop. */
+export function enter(session: Session, phase: Phase): void {
+  session.phase = phase;
+  for (const timer of Object.keys(TIMERS) as Timer[]) if (!(TIMERS[timer].phases as readonly Phase[]).includes(phase)) disarm(session, timer);
+}
+
+/** Starts a clock, anew where it runs. */
+export function arm(session: Session, timer: Timer): void {
   session.armed.add(timer);
-  session.out.push({ type: "arm", timer, ms });
+  session.out.push({ type: "arm", timer, ms: duration(timer, session.settings.clocks) });
 }
 
 /** Stops a clock, if it runs. */

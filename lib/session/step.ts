@@ -18,8 +18,7 @@ import { onContinue } from "./on-continue.ts";
 import { onClosed, onEndStream } from "./on-end.ts";
 import { onFrame } from "./on-frame.ts";
 import { onTimer } from "./on-timer.ts";
-import { arm, disarm, type Phase, type Session } from "./session.ts";
-import { duration } from "./timers.ts";
+import { arm, disarm, enter, type Phase, type Session } from "./session.ts";
 
 /**
  * (phase, event) → the phases that may follow. An event that its phase does not name is ignored: after the end nothing
@@ -117,9 +116,9 @@ function handle(session: Session, event: Event): void {
 }
 
 function onOpened(session: Session): void {
-  session.phase = "running";
+  enter(session, "running");
   session.out.push({ type: "send", payload: session.opener });
-  for (const timer of ["heartbeat", "ping"] as const) arm(session, timer, duration(timer, session.settings.clocks));
+  for (const timer of ["heartbeat", "ping"] as const) arm(session, timer);
 }
 
 function failureOf(error: unknown): Failure {
