@@ -6,7 +6,7 @@ import { camel } from "./name.ts";
 /** The exec that is answered: its `id` is 0 where the wire had none, its `execId` is repeated where it came with one. */
 export interface ExecIds {
   readonly id?: number;
-  readonly execId?: string;
+  readonly execId?: string | undefined;
 }
 
 /**
@@ -20,10 +20,14 @@ export function refuse(
   args: object,
   text: string,
 ): Decoded<typeof AgentClientMessage> {
-  const { id = 0, execId } = exec;
+  const { id = 0 } = exec;
   if (row === undefined || row.decision === "throw") return { execClientControlMessage: { throw: { id, error: text } } };
-  const ids = execId === undefined ? { id } : { id, execId };
-  return { execClientMessage: { ...ids, [camel(row.result.name)]: refusal(row, args as Record<string, unknown>, text) } };
+  return { execClientMessage: { ...execIds(exec), [camel(row.result.name)]: refusal(row, args as Record<string, unknown>, text) } };
+}
+
+/** What an answer repeats of its exec: the `id`, and the `execId` where the exec came with one (PROTOCOL §5, DESIGN D17). */
+export function execIds({ id = 0, execId }: ExecIds): { id: number; execId?: string } {
+  return execId === undefined ? { id } : { id, execId };
 }
 
 /** The value of the row's result field. */

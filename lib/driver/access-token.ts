@@ -1,4 +1,4 @@
-import { CursorError, cursorError } from "../session/errors.ts";
+import { CursorError, cursorError, localError } from "../session/errors.ts";
 import { thrownText } from "../session/failures.ts";
 import { isHeaderText } from "./headers.ts";
 import { within } from "./settle.ts";
@@ -36,6 +36,6 @@ async function asked(accessToken: Exclude<AccessToken, string>, signal: AbortSig
     return await accessToken({ signal });
   } catch (error) {
     const message = `The access token could not be had: ${thrownText(error)}`;
-    throw cursorError(error) ?? new CursorError({ kind: "local", code: "access_token_failed", message, nextStep: "Log in again, or set PI_CURSOR_TOKEN." });
+    throw cursorError(error) ?? localError("access_token_failed", message, "Log in again, or set PI_CURSOR_TOKEN.");
   }
 }

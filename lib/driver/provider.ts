@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
-import { aborted, CursorError, cursorError, type Failure, type Partial } from "../session/errors.ts";
+import { aborted, CursorError, cursorError, localError, type Failure, type Partial } from "../session/errors.ts";
 import { defectFailure, thrownText } from "../session/failures.ts";
 import { checkRequest } from "../session/check-request.ts";
 import { open } from "../session/open.ts";
@@ -92,7 +92,7 @@ class CursorProvider implements Provider {
     const leg = new Leg();
     const wrong = checkRequest(given) ?? (signal === undefined || typeof signal.addEventListener === "function" ? undefined : "The signal is no AbortSignal.");
     if (wrong !== undefined) {
-      leg.fail(new CursorError({ kind: "local", code: "invalid_request", message: wrong, nextStep: "Correct the request." }));
+      leg.fail(localError("invalid_request", wrong, "Correct the request."));
       return leg;
     }
     const request = snapshot(given);
@@ -249,11 +249,11 @@ function snapshot({ sessionId, ...request }: TurnRequest): TurnRequest {
 
 function workspaceOf({ workspace }: TurnRequest): string {
   if (workspace !== undefined && (typeof workspace !== "string" || !isAbsolute(workspace)))
-    throw new CursorError({ kind: "local", code: "invalid_request", message: "The workspace is no absolute path.", nextStep: "Correct the request." });
+    throw localError("invalid_request", "The workspace is no absolute path.", "Correct the request.");
   try {
     return pathToFileURL(workspace ?? process.cwd()).href;
   } catch (error) {
-    throw new CursorError({ kind: "local", code: "invalid_request", message: `There is no working directory: ${thrownText(error)}`, nextStep: "Give the request a workspace, or change to a folder that exists." });
+    throw localError("invalid_request", `There is no working directory: ${thrownText(error)}`, "Give the request a workspace, or change to a folder that exists.");
   }
 }
 

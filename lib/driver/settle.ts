@@ -1,5 +1,5 @@
 /** What an embedder hands in may throw, reject, or never settle: a turn does not hang on it. */
-import { aborted, CursorError } from "../session/errors.ts";
+import { aborted, localError, type CursorError } from "../session/errors.ts";
 
 /** Calls the host's function, which may be an async one, and tells where it throws or rejects. */
 export function guarded(call: () => unknown, onThrow: () => void): void {
@@ -36,7 +36,7 @@ export async function unlessAborted<T>(work: T | Promise<T>, signal: AbortSignal
  */
 export function within<T>(ms: number, call: () => T | Promise<T>, code: string, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new CursorError({ kind: "local", code, message: `A callback of the host did not settle within ${ms} ms.`, nextStep: "Check the provider's accessToken and handles." }));
+    const late = (): void => reject(localError(code, `A callback of the host did not settle within ${ms} ms.`, "Check the provider's accessToken and handles."));
     const timeout = signal?.aborted ? undefined : setTimeout(late, ms);
     signal?.addEventListener("abort", () => clearTimeout(timeout), { once: true });
     // In a promise: a function of JavaScript may as well throw, or give no promise.

@@ -1,6 +1,6 @@
 /** Every environment variable, as one table (DESIGN §7). */
 import { LIMITS } from "../agent/limits.ts";
-import { CursorError, cursorError } from "../session/errors.ts";
+import { cursorError, localError, type CursorError } from "../session/errors.ts";
 import { isHeaderText } from "./headers.ts";
 import { checkOrigin, DEFAULT_ORIGIN } from "./origin.ts";
 
@@ -106,5 +106,5 @@ function shown(value: string): string {
 }
 
 function invalid(name: string, why: string, nextStep: string): CursorError {
-  return new CursorError({ kind: "local", code: "invalid_environment", message: `${name}: ${why}.`, nextStep });
+  return localError("invalid_environment", `${name}: ${why}.`, nextStep);
 }

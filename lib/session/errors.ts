@@ -36,6 +36,11 @@ export class CursorError extends Error {
   }
 }
 
+/** What the host itself has to put right. */
+export function localError(code: string, message: string, nextStep: string): CursorError {
+  return new CursorError({ kind: "local", code, message, nextStep });
+}
+
 /** The host wants no more of the turn. */
 export function aborted(partial?: Partial): CursorError {
   return new CursorError({ kind: "aborted", code: "aborted", message: "The turn was aborted by the host.", nextStep: "Send a message to go on." }, partial);

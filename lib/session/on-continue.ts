@@ -1,6 +1,6 @@
 /** The host's next leg: its results go back on the same stream (PROTOCOL §8, DESIGN D5). */
 import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
-import type { ExecClientMessage, McpSuccess } from "../agent/index.ts";
+import { execIds, type McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { checkRequest } from "./check-request.ts";
 import { fingerprint } from "./fingerprint.ts";
@@ -63,10 +63,10 @@ function startLeg(session: Session, request: TurnRequest): void {
   session.lifted = session.pending.size - [...session.pending.values()].filter(({ delivered }) => delivered).length;
 }
 
-function writeResult(session: Session, { id, execId, translation }: PendingCall, result: ToolMessage): void {
+function writeResult(session: Session, call: PendingCall, result: ToolMessage): void {
+  const { id, translation } = call;
   const bodies = translation ? nativeResults(translation, result) : [{ mcpResult: { success: mcpSuccess(session, result) } }];
-  const ids: Decoded<typeof ExecClientMessage> = execId === undefined ? { id } : { id, execId };
-  answerExec(session, id, bodies.map((body) => ({ execClientMessage: { ...ids, ...body } })));
+  answerExec(session, id, bodies.map((body) => ({ execClientMessage: { ...execIds(call), ...body } })));
 }
 
 /** At least one text item, images as they are; what cannot be sent is said in words, never left out in silence. */

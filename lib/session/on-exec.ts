@@ -3,7 +3,7 @@
  * refused. Nothing is ever executed here.
  */
 import { decodeValue, type Decoded, type Json, type WireError } from "../../wire/index.ts";
-import { asksMcpState, execByName, LIMITS, refuse, type ExecRow, type ExecServerMessage, type McpArgs } from "../agent/index.ts";
+import { asksMcpState, execByName, execIds, LIMITS, refuse, type ExecRow, type ExecServerMessage, type McpArgs } from "../agent/index.ts";
 import { mcpState, requestContext, SERVER } from "./context.ts";
 import { fail } from "./finish.ts";
 import { commandTool, redirect } from "./native/redirect.ts";
@@ -125,6 +125,6 @@ function miss(session: Session): boolean {
   return false;
 }
 
-function answer(session: Session, { id = 0, execId }: Exec, result: ClientMessage["execClientMessage"] & object): void {
-  answerExec(session, id, [{ execClientMessage: { id, ...(execId !== undefined && { execId }), ...result } }]);
+function answer(session: Session, exec: Exec, result: ClientMessage["execClientMessage"] & object): void {
+  answerExec(session, exec.id ?? 0, [{ execClientMessage: { ...execIds(exec), ...result } }]);
 }

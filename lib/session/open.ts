@@ -8,7 +8,7 @@ import { Blobs } from "./blobs.ts";
 import { checkRequest } from "./check-request.ts";
 import { idCleaner } from "./call-ids.ts";
 import { requestContext, toolDefinitions } from "./context.ts";
-import { CursorError } from "./errors.ts";
+import { localError, type CursorError } from "./errors.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { split } from "./history.ts";
 import { policyText } from "./native/policy.ts";
@@ -124,9 +124,9 @@ function resume(session: Session, handle: Handle): void {
 /** @throws CursorError `local` where the request cannot be answered, or its tools cannot be declared (DESIGN D18) */
 export function checkLeg(request: TurnRequest): void {
   const wrong = checkRequest(request);
-  if (wrong !== undefined) throw local("invalid_request", wrong, "Correct the request.");
+  if (wrong !== undefined) throw localError("invalid_request", wrong, "Correct the request.");
   const badTool = checkTools(request.tools);
-  if (badTool !== undefined) throw local("invalid_tool", badTool, "Rename the tool or declare it once.");
+  if (badTool !== undefined) throw localError("invalid_tool", badTool, "Rename the tool or declare it once.");
 }
 
 function callIdsOf(messages: readonly Message[]): Set<string> {
@@ -193,9 +193,5 @@ function store(session: Session, content: Uint8Array): Uint8Array {
 }
 
 function tooLarge(message: string): CursorError {
-  return local("prompt_too_large", message, "Compact the conversation or start a new one.");
-}
-
-function local(code: string, message: string, nextStep: string): CursorError {
-  return new CursorError({ kind: "local", code, message, nextStep });
+  return localError("prompt_too_large", message, "Compact the conversation or start a new one.");
 }

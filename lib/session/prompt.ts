@@ -1,7 +1,7 @@
 /** The prompt: root-prompt blobs, each the JSON of one message, and the text of the current turn (PROTOCOL §2.1, §3.1). */
 import { LIMITS } from "../agent/limits.ts";
 import { idCleaner } from "./call-ids.ts";
-import { CursorError } from "./errors.ts";
+import { localError, type CursorError } from "./errors.ts";
 import { repaired } from "./history.ts";
 import { decodeImage, imageNote, type ImageFailure, type LiveImage } from "./images.ts";
 import { modelName } from "./native/tools.ts";
@@ -173,10 +173,5 @@ function textPart(text: string): TextPart {
 }
 
 function tooLarge(): CursorError {
-  return new CursorError({
-    kind: "local",
-    code: "image_too_large",
-    message: `An image takes more than ${LIMITS.blob} bytes.`,
-    nextStep: "Attach a smaller image.",
-  });
+  return localError("image_too_large", `An image takes more than ${LIMITS.blob} bytes.`, "Attach a smaller image.");
 }
