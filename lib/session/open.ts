@@ -1,26 +1,22 @@
 /**
- * The beginning of a Run: new, resumed from a handle, or rebuilt from the transcript, and the request that says so
- * (PROTOCOL §2.1, §3, §10).
+ * The beginning of a Run: new, resumed from a handle, or rebuilt from the transcript (PROTOCOL §3, §10). What its
+ * request refers to is stored here; what it says is in run-request.ts.
  */
 import { LIMITS as WIRE } from "../../wire/index.ts";
-import { ConversationStateStructure, encodeRunRequest, LIMITS, overlayCheckpoint, SelectedContextBlob, type RawRunRequest } from "../agent/index.ts";
+import { encodeRunRequest, LIMITS } from "../agent/index.ts";
 import { Blobs } from "./blobs.ts";
 import { checkRequest } from "./check-request.ts";
 import { idCleaner } from "./call-ids.ts";
-import { requestContext, toolDefinitions } from "./context.ts";
 import { localError, type CursorError } from "./errors.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { split } from "./history.ts";
 import { policyText } from "./native/policy.ts";
 import { checkTools } from "./native/tools.ts";
 import { historyBlobs, rulesBlob, userText } from "./prompt.ts";
-import { arm, note, type Session, type Settings } from "./session.ts";
+import { contextBlob, rawRequest } from "./run-request.ts";
+import { arm, note, type Opening, type Session, type Settings } from "./session.ts";
 import type { Diagnostic, Handle, Message, TurnRequest } from "./turn.ts";
 
-/** The name that the service knows this client by (PROTOCOL §3). */
-export const CLIENT_NAME = "pi";
-/** The mode of a conversation and of a user message (PROTOCOL §2.1, §3). */
-const AGENT_MODE = 1;
 /** Sent where a turn goes on from tool results alone, because the Run that asked for them is gone. */
 const CONTINUE = "Continue from the tool results above.";
 const MIB = 1024 * 1024;
@@ -37,20 +33,46 @@ export interface Opener {
   readonly settings: Settings;
 }
 
+/** What a run request goes on from: what came before this turn's user messages, and the rules. */
+interface Base {
+  /** Undefined for a new conversation. */
+  readonly checkpoint: Uint8Array | undefined;
+  /** The ids of the prompt's blobs; of a resume, those that the checkpoint lacks. */
+  readonly roots: readonly Uint8Array[];
+  /** Whether the service lacks the tools. */
+  readonly sendTools: boolean;
+}
+
 /**
  * A Run that is about to connect: its first actions are in `out`.
  * @throws CursorError `local` where the request itself is wrong; nothing has been asked of the driver then
  */
-export function open({ request, workspaceUri, handle, openCall = false, settings }: Opener): Session {
+export function open(opener: Opener): Session {
+  const { request, handle, openCall = false } = opener;
   checkLeg(request);
   const { history, users } = split(request.messages);
-  const session: Session = {
+  const session = begin(opener, history.length === 0 ? "new" : "rebuild");
+  // A turn that goes on from tool results is not complete, so no handle covers it.
+  const fits = handle !== undefined && users.length > 0 && handle.fingerprint === fingerprint(history) && !openCall;
+  if (fits) resume(session, handle);
+  else session.opener = runRequest(session, baseOf(session));
+  if (handle !== undefined && !fits) {
+    const why = openCall ? "The remote conversation was left with a call open" : "The transcript is not the one that the remote conversation was kept for";
+    note(session, "handle_mismatch", `${why}: the turn starts again from the transcript.`);
+  }
+  if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
+  connect(session);
+  return session;
+}
+
+function begin({ request, workspaceUri, settings }: Omit<Opener, "handle">, opening: Opening): Session {
+  return {
     settings,
     workspaceUri,
     phase: "connecting",
     request,
     catalog: request.tools,
-    opening: history.length === 0 ? "new" : "rebuild",
+    opening,
     conversationId: settings.uuid(),
     opener: new Uint8Array(0),
     blobs: new Blobs(),
@@ -79,18 +101,11 @@ export function open({ request, workspaceUri, handle, openCall = false, settings
     armed: new Set(),
     out: [],
   };
-  // A turn that goes on from tool results is not complete, so no handle covers it.
-  const fits = handle !== undefined && users.length > 0 && handle.fingerprint === fingerprint(history) && !openCall;
-  if (fits) resume(session, handle);
-  else session.opener = runRequest(session);
-  if (handle !== undefined && !fits) {
-    const why = openCall ? "The remote conversation was left with a call open" : "The transcript is not the one that the remote conversation was kept for";
-    note(session, "handle_mismatch", `${why}: the turn starts again from the transcript.`);
-  }
-  if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
+}
+
+function connect(session: Session): void {
   arm(session, "first");
   session.out.push({ type: "connect" });
-  return session;
 }
 
 /**
@@ -104,7 +119,7 @@ export function rebuild(session: Session): void {
   session.checkpoint = undefined;
   session.conversationId = session.settings.uuid();
   session.blobs = new Blobs();
-  session.opener = runRequest(session);
+  session.opener = runRequest(session, baseOf(session));
 }
 
 /** Takes the handle up; rebuilds where that makes no request: a checkpoint that cannot be read, or no room beside its blobs. */
@@ -113,8 +128,8 @@ function resume(session: Session, handle: Handle): void {
   session.handle = handle;
   session.conversationId = handle.conversationId;
   try {
-    if (!session.blobs.restore(handle.blobs)) throw tooLarge("The handle's blobs do not fit the blob store.");
-    session.opener = runRequest(session);
+    restore(session, handle.blobs);
+    session.opener = runRequest(session, baseOf(session));
   } catch (error) {
     note(session, "unusable_handle", `The remote conversation cannot be resumed (${(error as Error).message}): the turn starts again from the transcript.`);
     rebuild(session);
@@ -135,55 +150,50 @@ function callIdsOf(messages: readonly Message[]): Set<string> {
   return ids;
 }
 
+/** What the handle holds, or else the transcript. The blobs of the prompt are in the blob store afterwards. */
+function baseOf(session: Session): Base {
+  const { request, settings, handle } = session;
+  const rules = storeRules(session);
+  if (handle !== undefined) return { checkpoint: handle.checkpoint, roots: rules, sendTools: settings.resendTools || handle.toolsetKey !== toolsetKey(request.tools) };
+  const history = historyBlobs(split(request.messages).history, teller(session)).map((blob) => store(session, blob));
+  return { checkpoint: undefined, roots: [...rules, ...history], sendTools: true };
+}
+
 /** The bytes of the run request. Everything it refers to is in the blob store afterwards. */
-function runRequest(session: Session): Uint8Array {
-  const { request, settings, workspaceUri, handle } = session;
-  const tell = ({ type, message, ...detail }: Diagnostic): void => note(session, type, message, detail);
-  const { history, users } = split(request.messages);
-  const { text, images } = userText(users, tell);
-  const rules = rulesText(request);
-  const prompt = session.opening === "resume" ? [] : historyBlobs(history, tell);
-  const roots = [...(rules === "" ? [] : [rulesBlob(rules)]), ...prompt].map((blob) => store(session, blob));
-  const contextBlob = store(session, SelectedContextBlob.encode({ rootPromptBlobIds: roots, clientName: CLIENT_NAME }));
-  const messageId = settings.uuid();
-  const sendTools = session.opening !== "resume" || settings.resendTools || handle?.toolsetKey !== toolsetKey(request.tools);
-  const selectedImages = images.map(({ mimeType, data }) => {
-    const uuid = settings.uuid();
-    return { data, uuid, path: `${uuid}.${mimeType.slice("image/".length)}`, mimeType };
+function runRequest(session: Session, base: Base): Uint8Array {
+  const { request, settings, workspaceUri, conversationId } = session;
+  const { users } = split(request.messages);
+  const { text, images } = userText(users, teller(session));
+  const raw = rawRequest({
+    ...base,
+    conversationId,
+    contextBlobId: store(session, contextBlob(base.roots)),
+    workspaceUri,
+    text: users.length === 0 ? CONTINUE : text,
+    messageId: settings.uuid(),
+    images: images.map((image) => ({ ...image, uuid: settings.uuid() })),
+    tools: request.tools,
+    mcpMeta: settings.mcpMeta,
+    model: request.model,
   });
-  const parameters = request.model.parameters?.filter(({ id }) => id !== "context") ?? [];
-  const raw: RawRunRequest = {
-    conversationState:
-      session.opening === "resume"
-        ? overlayCheckpoint(handle!.checkpoint, { rules: roots, workspaceUris: [workspaceUri], clientName: CLIENT_NAME })
-        : ConversationStateStructure.encode({ rootPromptMessagesJson: roots, previousWorkspaceUris: [workspaceUri], mode: AGENT_MODE, clientName: CLIENT_NAME }),
-    action: {
-      userMessageAction: {
-        userMessage: {
-          text: users.length === 0 ? CONTINUE : text,
-          messageId,
-          ...(selectedImages.length > 0 && { selectedContext: { selectedImages } }),
-          mode: AGENT_MODE,
-          selectedContextBlob: contextBlob,
-          correlationId: messageId,
-        },
-        ...(settings.mcpMeta && { requestContext: requestContext(request.tools, workspaceUri, true) }),
-      },
-    },
-    // None at all is said too, where the service knows of some.
-    ...(sendTools && (request.tools.length > 0 || session.opening === "resume") && { mcpTools: { mcpTools: toolDefinitions(request.tools) } }),
-    conversationId: session.conversationId,
-    requestedModel: { modelId: request.model.id, ...(request.model.maxMode && { maxMode: true }), ...(parameters.length > 0 && { parameters }) },
-    clientSupportsInlineImages: true,
-  };
   const payload = encodeRunRequest(raw);
   if (payload.length > WIRE.envelope) throw tooLarge(`The request takes more than ${WIRE.envelope / MIB} MiB.`);
   return payload;
 }
 
-/** The system prompt and what the model must know of the host's tools (PROTOCOL §3.1, §5). */
-function rulesText(request: TurnRequest): string {
-  return [request.systemPrompt ?? "", policyText(request.tools)].filter((part) => part !== "").join("\n\n");
+function teller(session: Session): (diagnostic: Diagnostic) => void {
+  return ({ type, message, ...detail }) => note(session, type, message, detail);
+}
+
+/** The system prompt and what the model must know of the host's tools (PROTOCOL §3.1, §5): the id of their blob, if they say anything. */
+function storeRules(session: Session): Uint8Array[] {
+  const { systemPrompt = "", tools } = session.request;
+  const rules = [systemPrompt, policyText(tools)].filter((part) => part !== "").join("\n\n");
+  return rules === "" ? [] : [store(session, rulesBlob(rules))];
+}
+
+function restore(session: Session, blobs: ReadonlyMap<string, Uint8Array>): void {
+  if (!session.blobs.restore(blobs)) throw tooLarge("The conversation's blobs do not fit the blob store.");
 }
 
 function store(session: Session, content: Uint8Array): Uint8Array {
