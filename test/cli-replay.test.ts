@@ -6,7 +6,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { list, readText } from "../fixtures/load.ts";
 import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
-import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureHeader } from "../lib/loopback/capture-line.ts";
+import { frameLine, headerLine, type CapturedFrame } from "../lib/loopback/capture-line.ts";
 import { readRecording, type Recording } from "../lib/cli/recording.ts";
 import { check } from "../lib/cli/replay-check.ts";
 import { replayRun, type Replayed } from "../lib/cli/replay-run.ts";
@@ -15,10 +15,10 @@ import { startLoopback, type Script } from "../lib/loopback/index.ts";
 import { encodeEnvelope } from "../wire/index.ts";
 import { bytes, hex, rejects } from "./check.ts";
 import { cli, objects } from "./cli-spawn.ts";
+import { capture, fixture, framesOf, HEADER, recordingOf } from "./recordings.ts";
 
 const test = suite("cli replay");
 
-const HEADER: CaptureHeader = { capture: 1, rpc: RPC, source: "synthetic" };
 const CAPTURES = list("fixtures/captures").filter((name) => name.endsWith(".jsonl"));
 
 test("there are captures", () => {
@@ -84,7 +84,7 @@ test("a difference is shown with both sides decoded", async () => {
   const changed = frames.with(at, { ...frames[at]!, envelope: encodeEnvelope(0, AgentClientMessage.encode({ execClientControlMessage: { streamClose: { id: 9 } } })) });
   const text = await cli(["replay", "--check", "-"], { input: capture(changed) });
   assert.is(text.code, 1);
-  assert.match(text.stdout, /— check: difference at client frame \d+ \(stdin:\d+\), after \d+ equal ones/);
+  assert.match(text.stdout, /— check: difference at client frame \d+ \(stdin:\d+\), [\w.]+, after \d+ equal ones/);
   assert.match(text.stdout, /recorded, \d+ bytes\n {4}5 execClientControlMessage \{\n {6}1 streamClose \{\n {8}1 id 9\n/);
   assert.match(text.stdout, /the core, \d+ bytes\n {4}5 execClientControlMessage \{/);
   const json = objects(await cli(["replay", "--check", "--json", "-"], { input: capture(changed) })).at(-1)!;
@@ -251,7 +251,7 @@ for (const [name, steps, said, exact] of NATIVES)
     const diagnostics: string[] = [];
     const replayed = replayRun(recording, { ...silent(), onDiagnostic: ({ type }) => diagnostics.push(type) });
     assert.is(replayed.end.type, "done");
-    const { difference } = check(recording, replayed.sent);
+    const { difference } = check(recording, replayed);
     assert.is(difference, undefined, `${difference?.recorded && hex(difference.recorded)} ${difference?.sent && hex(difference.sent)}`);
     assert.is(diagnostics.includes("as_recorded"), !exact);
   });
@@ -263,7 +263,7 @@ test("images and errors of a call are given back as they were", async () => {
   const calls = contents.map(() => ({ mcp: { tool: "read", args: { path: "x" } } }));
   const recording = await recorded([{ announce: calls.length }, ...calls, { awaitResults: true }, { text: "done" }, { turnEnded: true }], () => ["", index === 2], () => contents[index++]!);
   const replayed = replayRun(recording, silent());
-  assert.is(check(recording, replayed.sent).difference, undefined);
+  assert.is(check(recording, replayed).difference, undefined);
 });
 
 test("a large capture is refused before it is all held", async () => {
@@ -280,22 +280,6 @@ test("a large capture is refused before it is all held", async () => {
 });
 
 test.run();
-
-async function fixture(name: string): Promise<Recording> {
-  return readRecording(each([Buffer.from(readText(`fixtures/captures/${name}`))]), name);
-}
-
-async function framesOf(name: string): Promise<CapturedFrame[]> {
-  return (await fixture(name)).frames.map(({ at, from, envelope }) => ({ at, from, envelope }));
-}
-
-function capture(frames: readonly CapturedFrame[]): string {
-  return headerLine(HEADER) + frames.map(frameLine).join("");
-}
-
-async function* each(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* chunks;
-}
 
 function silent(): { onEvent(): void; onResult(): void; onDiagnostic(): void } {
   return { onEvent() {}, onResult() {}, onDiagnostic() {} };
@@ -333,5 +317,5 @@ async function recorded(script: Script, said: (call: ToolCallPart) => [text: str
     await provider.close();
     await host.close();
   }
-  return readRecording(each([Buffer.from(capture(frames))]), "recorded");
+  return recordingOf(frames);
 }

@@ -1,6 +1,6 @@
 /** What a capture tells about a Run beyond its frames: how it was opened, and what the host answered. */
 import { decodeValue, FLAG, HEADER_LENGTH, WireError, type Decoded } from "../../wire/index.ts";
-import { AgentClientMessage, arms, hex, type AgentRunRequest, type ExecClientMessage, type McpToolDefinition } from "../agent/index.ts";
+import { AgentClientMessage, arms, blobId, hex, type AgentRunRequest, type ExecClientMessage, type McpToolDefinition } from "../agent/index.ts";
 import type { CapturedFrame, CaptureHeader } from "../loopback/capture-line.ts";
 import type { Tool } from "../session/turn.ts";
 import { linesOfCapture } from "./capture.ts";
@@ -19,20 +19,21 @@ export interface RecordedFrame extends CapturedFrame {
 export interface Recording {
   readonly header: CaptureHeader;
   readonly frames: readonly RecordedFrame[];
-  /** The payload of the first client frame, which opens the Run. */
-  readonly opener: Uint8Array;
   readonly request: Decoded<typeof AgentRunRequest>;
   /** The host's tools, from wherever the client told them. */
   readonly tools: readonly Tool[];
-  /** Hex id → content: what the client answered when it was asked. */
+  /** Hex id → content: what the client answered where the service had not set the blob in this Run. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
+  /** Line of such an answer → the hex id that was asked for. */
+  readonly blobAnswers: ReadonlyMap<number, string>;
   /** Exec id → the client's answers in order: an id may be used again once it has been answered. */
   readonly answers: ReadonlyMap<number, readonly RecordedAnswer[]>;
 }
 
-/** An answer and the index of its first frame. */
+/** An answer, the index of its first frame, and the lines of all. */
 export interface RecordedAnswer {
   readonly index: number;
+  readonly lines: readonly number[];
   readonly answer: Answer;
 }
 
@@ -63,8 +64,8 @@ export async function readRecording(chunks: AsyncIterable<Uint8Array>, file: str
     const place = first ? `${file}:${first.line}` : file;
     throw new Failure("capture_invalid", `${place}: the first client frame is no run_request`, "A capture holds one Run from its first frame on.");
   }
-  const { blobs, answers } = repliesOf(frames);
-  return { header: header!, frames, opener: payloadOf(first), request, tools: toolsOf(request, answers), blobs, answers };
+  const { answers, ...blobs } = repliesOf(frames);
+  return { header: header!, frames, request, tools: toolsOf(request, answers), answers, ...blobs };
 }
 
 /** A frame's payload: a view. */
@@ -77,42 +78,60 @@ export function clientMessage(frame: CapturedFrame): Decoded<typeof AgentClientM
   return frame.envelope[0] === 0 ? readable(() => AgentClientMessage.decode(payloadOf(frame))) : undefined;
 }
 
-function repliesOf(frames: readonly RecordedFrame[]): Pick<Recording, "blobs" | "answers"> {
-  const asked = new Map<number, Uint8Array>();
+/** Whether a blob is what its id says, which is its SHA-256; one of the service may be another, of another length (PROTOCOL §6). */
+export function isTrueTo(id: string, content: Uint8Array): boolean {
+  return id.length !== SHA256_HEX || hex(blobId(content)) === id;
+}
+
+const SHA256_HEX = 64;
+
+function repliesOf(frames: readonly RecordedFrame[]): Pick<Recording, "blobs" | "blobAnswers" | "answers"> {
+  const asked = new Map<number, string>();
+  const set = new Set<string>();
   const blobs = new Map<string, Uint8Array>();
-  const answers = new Map<number, { index: number; answer: Decoded<typeof ExecClientMessage>[] }[]>();
-  const open = new Map<number, Decoded<typeof ExecClientMessage>[]>();
+  const blobAnswers = new Map<number, string>();
+  const answers = new Map<number, Writable<RecordedAnswer>[]>();
+  const open = new Map<number, Writable<RecordedAnswer>>();
   for (const [index, frame] of frames.entries()) {
     if (frame.from === "server") {
-      for (const [id, blobId] of questions(frame)) asked.set(id, blobId);
+      readQuestions(frame, asked, set);
       continue;
     }
     const { kvClientMessage, execClientMessage, execClientControlMessage } = clientMessage(frame) ?? {};
-    const blobId = asked.get(kvClientMessage?.id ?? 0);
+    const blob = asked.get(kvClientMessage?.id ?? 0);
     const content = kvClientMessage?.getBlobResult?.blobData;
-    if (blobId && content) blobs.set(hex(blobId), content);
+    if (blob !== undefined && content) {
+      blobs.set(blob, content);
+      blobAnswers.set(frame.line, blob);
+    }
     if (execClientControlMessage?.streamClose) open.delete(execClientControlMessage.streamClose.id ?? 0);
     if (execClientMessage === undefined) continue;
     const { id = 0 } = execClientMessage;
-    const answer = open.get(id);
-    if (answer) answer.push(execClientMessage);
-    else {
-      const begun = [execClientMessage];
+    let begun = open.get(id);
+    if (begun === undefined) {
+      begun = { index, lines: [], answer: [] };
       open.set(id, begun);
-      answers.set(id, [...(answers.get(id) ?? []), { index, answer: begun }]);
+      answers.set(id, [...(answers.get(id) ?? []), begun]);
     }
+    begun.answer.push(execClientMessage);
+    begun.lines.push(frame.line);
   }
-  return { blobs, answers };
+  return { blobs, blobAnswers, answers };
 }
 
-/** The blobs that a server frame asks for, by the id of the question. */
-function questions(frame: CapturedFrame): [id: number, blobId: Uint8Array][] {
-  if ((frame.envelope[0]! & FLAG.endStream) !== 0) return [];
-  const messages = readable(() => arms(payloadOf(frame)).arms) ?? [];
-  return messages.flatMap(({ kvServerMessage }) => {
-    const blobId = kvServerMessage?.getBlobArgs?.blobId;
-    return blobId ? [[kvServerMessage.id ?? 0, blobId] as [number, Uint8Array]] : [];
-  });
+type Writable<Of> = { -readonly [Key in keyof Of]: Of[Key] extends readonly (infer Item)[] ? Item[] : Of[Key] };
+
+/** Notes which blobs a server frame asks for, by the id of the question, where it or one before has not `set` them. */
+function readQuestions(frame: RecordedFrame, asked: Map<number, string>, set: Set<string>): void {
+  if ((frame.envelope[0]! & FLAG.endStream) !== 0) return;
+  for (const { kvServerMessage } of readable(() => arms(payloadOf(frame)).arms) ?? []) {
+    const { id = 0, getBlobArgs, setBlobArgs } = kvServerMessage ?? {};
+    if (setBlobArgs?.blobId && setBlobArgs.blobData) set.add(hex(setBlobArgs.blobId));
+    if (getBlobArgs?.blobId === undefined) continue;
+    const blob = hex(getBlobArgs.blobId);
+    if (set.has(blob)) asked.delete(id);
+    else asked.set(id, blob);
+  }
 }
 
 /** A resume may leave the tools out of the request (PROTOCOL §5.1): then they stand in a request context. */

@@ -4,17 +4,17 @@
  */
 import { EnvelopeReader, FLAG, WireError } from "../../wire/index.ts";
 import { AgentClientMessage } from "../agent/index.ts";
-import { Blobs } from "../session/blobs.ts";
 import type { CursorError } from "../session/errors.ts";
 import type { Action, Event } from "../session/events.ts";
-import { open } from "../session/open.ts";
+import { reopen } from "../session/open.ts";
 import type { PendingCall, Session } from "../session/session.ts";
 import { step, take } from "../session/step.ts";
 import { TIMERS, type Timer } from "../session/timers.ts";
 import type { Diagnostic, Message, ToolMessage, TurnEvent } from "../session/turn.ts";
 import { UsageEstimator } from "../session/usage.ts";
+import { recordedRequest, type RecordedRequest } from "./recorded-request.ts";
 import { recordedResult } from "./recorded-result.ts";
-import { clientMessage, type Answer, type RecordedFrame, type Recording } from "./recording.ts";
+import { clientMessage, type RecordedAnswer, type RecordedFrame, type Recording } from "./recording.ts";
 
 /** What a replay tells. */
 export interface ReplayListener {
@@ -36,6 +36,17 @@ export interface Replayed {
     | { readonly type: "restarted" }
     /** The capture ends before the turn does. `parked`: with calls that the host never answered. */
     | { readonly type: "unfinished"; readonly parked: boolean };
+  readonly taken: Taken;
+}
+
+/** What the core was given of the capture, so that it says nothing about the core. */
+export interface Taken {
+  /** Whether the Run goes on from a checkpoint, of which only workspace, client name and rules are the core's. */
+  readonly checkpoint: boolean;
+  /** Ids of the prompt's blobs: of the history, and of rules that nobody asked for. */
+  readonly promptIds: number;
+  /** The lines of client frames: blobs, and answers of native execs. */
+  readonly lines: ReadonlySet<number>;
 }
 
 /**
@@ -57,6 +68,7 @@ class ReplayRun {
   /** When the armed clocks run out, by the frames' clock. */
   readonly #deadlines = new Map<Timer, number>();
   readonly #prompt: Message;
+  readonly #taken: Taken & { readonly lines: Set<number> };
   #connected = false;
   #now = 0;
   #end: Replayed["end"] | undefined;
@@ -65,8 +77,12 @@ class ReplayRun {
     this.#recording = recording;
     this.#listener = listener;
     this.#chunk = chunk;
-    this.#prompt = { role: "user", content: recording.request.action?.userMessageAction?.userMessage?.text ?? "" };
-    this.#session = sessionOf(recording, this.#prompt);
+    const recorded = recordedRequest(recording);
+    const { base, written } = recorded;
+    const lines = [...recording.blobAnswers].filter(([, id]) => !written.has(id)).map(([line]) => line);
+    this.#taken = { checkpoint: base.checkpoint !== undefined, promptIds: base.roots.length, lines: new Set(lines) };
+    this.#prompt = recorded.prompt;
+    this.#session = sessionOf(recorded);
   }
 
   play(): Replayed {
@@ -79,7 +95,7 @@ class ReplayRun {
       else this.#answer(frame, index);
     }
     if (!this.#end) this.#finish();
-    return { sent: this.#sent, end: this.#end ?? { type: "unfinished", parked: this.#session.phase === "parked" } };
+    return { sent: this.#sent, end: this.#end ?? { type: "unfinished", parked: this.#session.phase === "parked" }, taken: this.#taken };
   }
 
   /** The clocks that were running when the capture ends go on; a draining turn is complete. */
@@ -111,8 +127,8 @@ class ReplayRun {
     this.#fire((_, timer) => timer === "burst");
     if (this.#session.phase !== "parked") return;
     const calls = [...this.#session.pending.values()].filter(({ delivered }) => delivered);
-    const answers = calls.map((one) => this.#recording.answers.get(one.id)?.find((answer) => answer.index >= index)?.answer);
-    const found = calls.map((one, at) => answers[at] && recordedResult(one, answers[at]));
+    const answers = calls.map((one) => this.#recording.answers.get(one.id)?.find((answer) => answer.index >= index));
+    const found = calls.map((one, at) => answers[at] && recordedResult(one, answers[at].answer));
     const results = found.flatMap((one) => one?.result ?? []);
     for (const result of results) this.#listener.onResult(result);
     const { request } = this.#session;
@@ -127,9 +143,10 @@ class ReplayRun {
   }
 
   /** The recorded answer of a native exec in place of the core's, which ends with its stream_close. */
-  #asRecorded({ id, tool }: PendingCall, recorded: Answer, own: readonly Uint8Array[]): Uint8Array[] {
+  #asRecorded({ id, tool }: PendingCall, { answer, lines }: RecordedAnswer, own: readonly Uint8Array[]): Uint8Array[] {
+    for (const line of lines) this.#taken.lines.add(line);
     this.#listener.onDiagnostic({ type: "as_recorded", message: `The answer of exec ${id}, by ${tool}, is sent as it was recorded.` });
-    return [...recorded.map((execClientMessage) => AgentClientMessage.encode({ execClientMessage })), ...own.slice(-1)];
+    return [...answer.map((execClientMessage) => AgentClientMessage.encode({ execClientMessage })), ...own.slice(-1)];
   }
 
   #step(event: Event): void {
@@ -197,35 +214,23 @@ class ReplayRun {
 
 const FIRING: ReadonlySet<Timer> = new Set((Object.keys(TIMERS) as Timer[]).filter((timer) => ["burst", "drained"].includes(TIMERS[timer].fires)));
 
-/** A session about to connect with the recorded request, its blobs and its conversation. */
-function sessionOf({ opener, request, tools, blobs }: Recording, prompt: Message): Session {
-  const { conversationState = {}, action, requestedModel, conversationId = "" } = request;
-  const context = action?.userMessageAction?.requestContext;
+function sessionOf({ request, workspaceUri, mcpMeta, ids, base }: RecordedRequest): Session {
   const estimator = new UsageEstimator();
-  const session = open({
-    request: { model: { id: requestedModel?.modelId || "unknown" }, messages: [prompt], tools: [...tools] },
-    workspaceUri: conversationState.previousWorkspaceUris?.[0] ?? context?.env?.workspacePaths?.[0] ?? "file:///",
-    handle: undefined,
-    settings: {
-      clocks: {},
-      mcpMeta: context?.mcpMetaToolOptions !== undefined,
-      resendTools: false,
-      uuid: () => conversationId,
-      estimate: (leg) => estimator.estimate(leg),
+  const left = ids.values();
+  return reopen(
+    {
+      request,
+      workspaceUri,
+      settings: {
+        clocks: {},
+        mcpMeta,
+        resendTools: false,
+        uuid: () => left.next().value ?? "",
+        estimate: (leg) => estimator.estimate(leg),
+      },
     },
-  });
-  session.opener = opener;
-  session.opening = isResume(conversationState) ? "resume" : "new";
-  session.blobs = new Blobs();
-  session.blobs.restore(blobs);
-  return session;
-}
-
-/** The fields of a state that a client writes for a new conversation (PROTOCOL §3); a checkpoint has more. */
-const WRITTEN: ReadonlySet<string> = new Set(["rootPromptMessagesJson", "previousWorkspaceUris", "mode", "clientName"]);
-
-function isResume(state: object): boolean {
-  return Object.keys(state).some((name) => !WRITTEN.has(name));
+    base,
+  );
 }
 
 function isStreamClose(payload: Uint8Array): boolean {

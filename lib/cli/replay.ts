@@ -67,17 +67,30 @@ function stop(end: Unfinished): string {
   return end.parked ? "the capture ends while the host has the calls" : "the capture ends in the middle of the turn";
 }
 
-function checked(file: string, recording: Recording, { sent, end }: Replayed, out: Output): boolean {
-  const { equal, difference } = check(recording, sent, end.type === "unfinished" || end.type === "restarted");
-  if (out.json) out.object({ type: "check", file, equal, ...(difference && { difference: shown(difference) }) });
-  else if (difference === undefined) out.line(out.style.dim(`— check: ${equal} client frames are what the core sends`));
+function checked(file: string, recording: Recording, replayed: Replayed, out: Output): boolean {
+  const { difference, equal, blobs, answers } = check(recording, replayed);
+  const { checkpoint, promptIds } = replayed.taken;
+  if (out.json) out.object({ type: "check", file, equal, taken: { blobs, answers, promptIds, checkpoint }, ...(difference && { difference: shown(difference) }) });
   else {
-    const { index, line, recorded, sent: own } = difference;
-    out.line(out.style.red(`— check: difference at client frame ${index}${line === undefined ? "" : ` (${file}:${line})`}, after ${equal} equal ones`));
-    side(out, "recorded", recorded);
-    side(out, "the core", own);
+    if (difference === undefined) out.line(out.style.dim(`— check: ${equal} client frames are what the core sends`));
+    else differs(file, difference, equal, out);
+    const taken = [count(blobs, "blob"), count(answers, "answer"), count(promptIds, "prompt id"), checkpoint ? "the checkpoint" : ""].filter(Boolean);
+    if (taken.length > 0) out.line(out.style.dim(`— taken from the capture, not compared: ${taken.join(", ")}`));
+    if (recording.header.redacted) out.line(out.style.dim("— redacted: of texts only the length is compared"));
   }
   return difference === undefined;
+}
+
+function count(number: number, name: string): string {
+  return number === 0 ? "" : `${number} ${name}${number === 1 ? "" : "s"}`;
+}
+
+function differs(file: string, { index, line, field, blobId, recorded, sent }: Difference, equal: number, out: Output): void {
+  const place = `${line === undefined ? "" : ` (${file}:${line})`}${field === undefined ? "" : `, ${field}`}`;
+  out.line(out.style.red(`— check: difference at client frame ${index}${place}, after ${equal} equal ones`));
+  side(out, "recorded", recorded);
+  if (blobId === undefined) side(out, "the core", sent);
+  else out.line(`  ${out.style.bold("the id")}, the SHA-256 of another blob: ${blobId}`);
 }
 
 function side(out: Output, who: string, payload: Uint8Array | undefined): void {
@@ -85,8 +98,8 @@ function side(out: Output, who: string, payload: Uint8Array | undefined): void {
   if (payload) for (const line of fieldLines(fieldsOf(payload), out.style, "    ")) out.line(line);
 }
 
-function shown({ index, line, recorded, sent }: Difference): object {
-  return { index, line, recorded: recorded ? fieldsOf(recorded) : null, sent: sent ? fieldsOf(sent) : null };
+function shown({ index, line, field, blobId, recorded, sent }: Difference): object {
+  return { index, line, field, blobId, recorded: recorded ? fieldsOf(recorded) : null, sent: sent ? fieldsOf(sent) : null };
 }
 
 function fieldsOf(payload: Uint8Array): ReturnType<typeof showMessage>["fields"] {

@@ -43,6 +43,14 @@ interface Base {
   readonly sendTools: boolean;
 }
 
+/** What a recorded Run went on from. */
+export interface RecordedBase extends Base {
+  /** Whether the rules are written anew: then `roots` are those behind them. */
+  readonly writeRules: boolean;
+  /** By hex id, the blobs that the client had. */
+  readonly blobs: ReadonlyMap<string, Uint8Array>;
+}
+
 /**
  * A Run that is about to connect: its first actions are in `out`.
  * @throws CursorError `local` where the request itself is wrong; nothing has been asked of the driver then
@@ -61,6 +69,21 @@ export function open(opener: Opener): Session {
     note(session, "handle_mismatch", `${why}: the turn starts again from the transcript.`);
   }
   if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
+  connect(session);
+  return session;
+}
+
+/**
+ * A recorded Run about to connect again. Its request is written anew: of the recording it has only what the host's
+ * request cannot tell, and the ids, which `settings.uuid` gives in order: conversation, message, images.
+ * @throws CursorError `local` as {@link open}
+ */
+export function reopen(opener: Omit<Opener, "handle">, { blobs, writeRules, ...base }: RecordedBase): Session {
+  checkLeg(opener.request);
+  const session = begin(opener, base.checkpoint === undefined ? "new" : "resume");
+  restore(session, blobs);
+  const rules = writeRules ? storeRules(session) : [];
+  session.opener = runRequest(session, { ...base, roots: [...rules, ...base.roots] });
   connect(session);
   return session;
 }

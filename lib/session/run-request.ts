@@ -67,6 +67,12 @@ export function contextBlob(roots: readonly Uint8Array[]): Uint8Array {
   return SelectedContextBlob.encode({ rootPromptBlobIds: [...roots], clientName: CLIENT_NAME });
 }
 
+/** Whether a state may be that of a new conversation: a checkpoint has fields that only the service writes (PROTOCOL §3). */
+export function isNewState(state: Decoded<typeof ConversationStateStructure>): boolean {
+  const written = newState([], "");
+  return Object.keys(state).every((name) => Object.hasOwn(written, name));
+}
+
 function newState(roots: readonly Uint8Array[], workspaceUri: string): Decoded<typeof ConversationStateStructure> {
   return { rootPromptMessagesJson: [...roots], previousWorkspaceUris: [workspaceUri], mode: AGENT_MODE, clientName: CLIENT_NAME };
 }
