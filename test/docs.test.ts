@@ -1,4 +1,4 @@
-/** PROTOCOL.md and lib/agent say the same, what comments cite is there, and README.md explains every code. */
+/** PROTOCOL.md and lib/agent say the same, what comments cite is there, README.md explains every code, EMBEDDING.md every diagnostic. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { document, sections, tableOf, tables } from "../fixtures/document.ts";
@@ -120,6 +120,15 @@ test("the codes that README.md explains are the code's, and none that a Run fail
   assert.ok(codes.length > 40);
   for (const name of [...codes, ...Object.values(CONNECT_FAILURES).map(({ code: row }) => row), ...Object.values(TIMERS).flatMap((row) => ("code" in row ? row.code : []))])
     assert.ok(explained.includes(name), `README.md does not explain ${name}`);
+});
+
+test("the diagnostics that EMBEDDING.md explains are the code's", () => {
+  const [, table = ""] = /^## Diagnostics$([^]*)/m.exec(readText("EMBEDDING.md"))!;
+  const rows = table.split("\n").filter((line) => line.startsWith("| `"));
+  const explained = rows.flatMap((row) => Array.from(row.split(" | ")[0]!.matchAll(/`([a-z_]+)`/g), ([, type]) => type!));
+  const code = ["lib/session", "lib/driver"].flatMap(filesBelow).map(readText).join("\n");
+  const told = code.matchAll(/\bnote\(\s*\w+,\s*"([a-z_]+)"|\{\s*type: "([a-z_]+)",\s*message\b/g);
+  assert.equal(explained.sort(), [...new Set(Array.from(told, ([, one, two]) => one ?? two!))].sort());
 });
 
 test.run();

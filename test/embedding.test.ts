@@ -1,15 +1,16 @@
 /** The programs that the documents show compile as strictly as the project does, against what a host imports, and run. */
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readText, root } from "../fixtures/load.ts";
+import { createProvider, type CapturedFrame } from "../lib/index.ts";
 import { startLoopback } from "../lib/loopback/index.ts";
-import { cleanEnv, ended } from "./cli-spawn.ts";
+import { cleanEnv, cli, ended } from "./cli-spawn.ts";
 
 const test = suite("embedding");
 
@@ -26,6 +27,25 @@ test("README.md's program has at most 25 lines, compiles and runs", () =>
       assert.equal(ran, { code: 0, stdout: "Let me see. It is 42.", stderr: "" });
       assert.equal(host.received.flatMap(({ violations }) => violations), []);
     } finally {
+      await host.close();
+    }
+  }));
+
+test("EMBEDDING.md's recorder writes captures that can be replayed, one a Run", () =>
+  withProgram(samples("EMBEDDING.md"), async (folder) => {
+    const { recorder } = (await import(pathToFileURL(join(folder, "0.js")).href)) as { recorder(name: string): (frame: CapturedFrame) => void };
+    const name = join(folder, "run");
+    const host = await startLoopback({ script: [{ text: "Hello." }, { turnEnded: true }, { end: true }] });
+    const provider = createProvider({ accessToken: "synthetic-token", origin: host.origin, env: {}, handles: null, onFrame: recorder(name) });
+    try {
+      for (let run = 0; run < 2; run++) for await (const _ of provider.stream({ model: { id: "composer-2.5" }, messages: [{ role: "user", content: "Hi." }], tools: [] }));
+      assert.equal(readdirSync(folder).filter((file) => file.endsWith(".jsonl")), ["run.1.jsonl", "run.2.jsonl"]);
+      for (const file of ["run.1.jsonl", "run.2.jsonl"]) {
+        const { code, stderr } = await cli(["replay", "--check", join(folder, file)]);
+        assert.equal({ code, stderr }, { code: 0, stderr: "" });
+      }
+    } finally {
+      await provider.close();
       await host.close();
     }
   }));
