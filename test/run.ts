@@ -2,7 +2,7 @@
  * Runs every *.test file here with uvu, in a few processes, and turns uvu's silent passes (a throwing hook, `throw null`,
  * a forgotten `suite.run()`, an empty suite, an open handle) into failures. With arguments, only files whose names hold
  * one of them. Most tests wait for sockets and clocks, so more processes than cores pay. With --coverage it leaves out the
- * lasting ones and ends in the coverage bars, as coverage-*.json set them.
+ * lasting ones and ends in the coverage bars, as coverage-*.json set them; they need a build with --sourceMap.
  */
 import { fork, spawn, type ChildProcess } from "node:child_process";
 import { readdir, rm } from "node:fs/promises";
