@@ -1,4 +1,4 @@
-/** PROTOCOL.md and lib/agent say the same, what comments cite is there, README.md explains every code, EMBEDDING.md every diagnostic. */
+/** PROTOCOL.md and lib/agent say the same, what comments cite is there, README.md explains every code, lib/README.md every diagnostic. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { document, sections, tableOf, tables } from "../fixtures/document.ts";
@@ -122,8 +122,8 @@ test("the codes that README.md explains are the code's, and none that a Run fail
     assert.ok(explained.includes(name), `README.md does not explain ${name}`);
 });
 
-test("the diagnostics that EMBEDDING.md explains are the code's", () => {
-  const [, table = ""] = /^## Diagnostics$([^]*)/m.exec(readText("EMBEDDING.md"))!;
+test("the diagnostics that lib/README.md explains are the code's", () => {
+  const [, table = ""] = /^## Diagnostics$([^]*)/m.exec(readText("lib/README.md"))!;
   const rows = table.split("\n").filter((line) => line.startsWith("| `"));
   const explained = rows.flatMap((row) => Array.from(row.split(" | ")[0]!.matchAll(/`([a-z_]+)`/g), ([, type]) => type!));
   const code = ["lib/session", "lib/driver"].flatMap(filesBelow).map(readText).join("\n");

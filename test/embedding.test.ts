@@ -31,8 +31,8 @@ test("README.md's program has at most 25 lines, compiles and runs", () =>
     }
   }));
 
-test("EMBEDDING.md's recorder writes captures that can be replayed, one a Run", () =>
-  withProgram(samples("EMBEDDING.md"), async (folder) => {
+test("lib/README.md's recorder writes captures that can be replayed, one a Run", () =>
+  withProgram(samples("lib/README.md"), async (folder) => {
     const { recorder } = (await import(pathToFileURL(join(folder, "0.js")).href)) as { recorder(name: string): (frame: CapturedFrame) => void };
     const name = join(folder, "run");
     const host = await startLoopback({ script: [{ text: "Hello." }, { turnEnded: true }, { end: true }] });

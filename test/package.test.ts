@@ -15,7 +15,7 @@ test("every link of a document that is packed leads to a file that is packed", a
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
   const packed = new Set(files.map(({ path }) => path));
   const documents = [...packed].filter((path) => path.endsWith(".md"));
-  for (const document of ["README.md", "EMBEDDING.md", "PROTOCOL.md", "fixtures/scripts/README.md"]) assert.ok(packed.has(document), document);
+  for (const document of ["README.md", "lib/README.md", "PROTOCOL.md", "fixtures/scripts/README.md"]) assert.ok(packed.has(document), document);
   for (const document of documents)
     for (const [, target = ""] of readText(document).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)) assert.ok(packed.has(join(dirname(document), target)), `${document}: ${target}`);
 });
