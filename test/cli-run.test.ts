@@ -186,6 +186,7 @@ test("a capture can be the host", async () => {
   const ran = await cli(["run", `--loopback=${fileURLToPath(new URL("fixtures/captures/text.jsonl", root))}`, "hi"]);
   assert.is(ran.code, 0, ran.stderr);
   assert.match(ran.stdout, "Hello! Grüße, 你好, 👋.\n");
+  assert.is(ran.stderr, "");
 });
 
 test("--record writes a capture that replays, readable by its owner only, without the token", () =>

@@ -9,7 +9,7 @@ import { frameLine, headerLine, RPC } from "../lib/loopback/capture-line.ts";
 import { readCapture, ScriptError, startLoopback, type PlayedFrame } from "../lib/loopback/index.ts";
 import { encodeEndStream, encodeEnvelope } from "../wire/index.ts";
 import { rejects } from "./check.ts";
-import { conversation, until } from "./loopback-client.ts";
+import { conversation, until, type Client } from "./loopback-client.ts";
 
 const test = suite("loopback capture");
 
@@ -48,6 +48,24 @@ test("a capture without an end leaves the stream open", async () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.is(loopback.received[0]!.state, "open");
   });
+});
+
+test("what a capture asks is asked, and nothing else is", async () => {
+  const asked = [{ execServerMessage: { id: 3, readArgs: {}, execId: "e" } }, { kvServerMessage: { setBlobArgs: {} } }, { interactionQuery: { id: 1, webSearchRequestQuery: {} } }];
+  const frames = [CAPTURE[0]!, ...asked.map((message) => frame("server", envelope(AgentServerMessage.encode(message))))];
+  const answers: Parameters<Client["sendAll"]>[0] = [
+    { execClientMessage: { id: 3, execId: "e", readResult: {} } },
+    { execClientControlMessage: { streamClose: { id: 3 } } },
+    { kvClientMessage: { setBlobResult: {} } },
+    { interactionResponse: { id: 1, webSearchRequestResponse: {} } },
+  ];
+  const received = await conversation({ capture: [...frames, ...CAPTURE.slice(4)] }, async (client) => {
+    client.request();
+    for (const _ of asked) await client.next();
+    client.sendAll([...answers, { kvClientMessage: { id: 9 } }]);
+    await client.end();
+  });
+  assert.equal(received.violations, ["nothing known answers kv 9, which was never asked"]);
 });
 
 test("faults strike a capture too", async () => {

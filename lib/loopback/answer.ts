@@ -7,10 +7,10 @@ import type { ToolResult } from "./received.ts";
 /** A decoded message as its properties. */
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** What stands beside the case in an answer. */
-const BESIDE = new Set(["id", "execId", "localExecutionTimeMs", "unknown"]);
+/** What stands beside the case in a question or an answer. */
+const BESIDE = new Set(["id", "execId", "spanContext", "localExecutionTimeMs", "unknown"]);
 
-/** The name of the field that an exec, kv or query answer carries; undefined where it carries none that is known. */
+/** The name of the field that an exec, kv or query, or an answer to one, carries; undefined where it carries none that is known. */
 export function answerName(answer: Properties): string | undefined {
   return Object.keys(answer).find((name) => !BESIDE.has(name));
 }

@@ -1,5 +1,5 @@
 import type { Decoded } from "../../wire/index.ts";
-import type { AgentClientMessage, ExecClientControlMessage } from "../agent/index.ts";
+import { camel, execByName, queryByName, type AgentClientMessage, type AgentServerMessage, type ExecClientControlMessage } from "../agent/index.ts";
 import { answerName, armOf, at, resultOf, unexpected, type Properties } from "./answer.ts";
 import type { ToolResult } from "./received.ts";
 import type { Expected } from "./script.ts";
@@ -146,3 +146,19 @@ export const ANSWERS: Partial<Record<keyof Decoded<typeof AgentClientMessage>, C
   kvClientMessage: "kv",
   interactionResponse: "query",
 };
+
+/** The answer to each case of a kv_server_message. */
+const KV_ANSWERS: Readonly<Record<string, string>> = { getBlobArgs: "getBlobResult", setBlobArgs: "setBlobResult" };
+
+/** What a message asks the client, if anything. */
+export function askOf({ execServerMessage: exec, kvServerMessage: kv, interactionQuery: query }: Decoded<typeof AgentServerMessage>): Ask | undefined {
+  if (exec !== undefined) return { ...asked("exec", exec, (name) => execByName.get(name)?.result?.name), ...(exec.execId !== undefined && { execId: exec.execId }) };
+  if (kv !== undefined) return asked("kv", kv, (name) => KV_ANSWERS[name]);
+  return query && asked("query", query, (name) => queryByName.get(name)?.response);
+}
+
+function asked(channel: Channel, question: Properties, answer: (name: string) => string | undefined): Ask {
+  const name = answerName(question) ?? "raw";
+  const answeredBy = answer(name);
+  return { channel, id: (question["id"] as number | undefined) ?? 0, case: name, ...(answeredBy !== undefined && { answeredBy: camel(answeredBy) }) };
+}

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { FLAG, HEADER_LENGTH, WireError } from "../../wire/index.ts";
-import { AgentClientMessage } from "../agent/index.ts";
+import { AgentClientMessage, AgentServerMessage } from "../agent/index.ts";
+import { askOf } from "./asks.ts";
 import { captureLines, type CapturedFrame } from "./capture-line.ts";
 import { isHeartbeat } from "./heartbeat.ts";
 import type { Run } from "./run.ts";
@@ -31,29 +32,34 @@ export async function captureFrames(text: string, file: string): Promise<PlayedF
 
 /**
  * Plays the server's frames of a capture, each once as many frames have come from the client as the capture has before
- * it. Heartbeats do not count: when they come is chance. A capture without an end-stream envelope leaves the stream open.
+ * it. Heartbeats do not count: when they come is chance. What the frames ask counts as asked by this host. A capture without an end-stream envelope leaves the stream open.
  * @throws Over where the response is over before that
  */
 export async function playCapture(frames: readonly PlayedFrame[], run: Run): Promise<void> {
   let wanted = 0;
   for (const { from, envelope } of frames) {
     if (from === "client") {
-      if (!beats(envelope)) wanted++;
+      const message = decoded(AgentClientMessage, envelope);
+      if (message === undefined || !isHeartbeat(message)) wanted++;
       continue;
     }
     const came = (): number => run.received.frames.length - run.received.messages.filter(isHeartbeat).length;
     await run.until(() => (came() < wanted ? [`${wanted - came()} of ${wanted} frames`] : []));
     if ((envelope[0]! & FLAG.endStream) !== 0) return run.response.endWith(envelope);
+    const ask = askOf(decoded(AgentServerMessage, envelope) ?? {});
+    if (ask !== undefined) run.asks.add(ask);
     await run.response.envelope(envelope);
   }
   await run.sleep();
 }
 
-function beats(envelope: Uint8Array): boolean {
+/** The message of an envelope; undefined where it cannot be read. */
+function decoded<T>(table: { decode(payload: Uint8Array): T }, envelope: Uint8Array): T | undefined {
+  if (envelope[0] !== 0) return undefined;
   try {
-    return envelope[0] === 0 && isHeartbeat(AgentClientMessage.decode(envelope.subarray(HEADER_LENGTH)));
+    return table.decode(envelope.subarray(HEADER_LENGTH));
   } catch (error) {
-    if (error instanceof WireError) return false;
+    if (error instanceof WireError) return undefined;
     throw error;
   }
 }
