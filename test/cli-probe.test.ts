@@ -153,6 +153,7 @@ for (const [line, message] of USAGE)
 test("an interrupt ends it with 130", async () => {
   const ran = await cli(["probe", "all", "--loopback"], { signal: AbortSignal.abort() });
   assert.is(ran.code, 130);
+  assert.is(ran.stderr, "interrupted\n");
 });
 
 test.run();

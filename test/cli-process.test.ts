@@ -1,20 +1,23 @@
 /** The built command as a process: exit codes, pipes, signals (DESIGN §5). */
 import { once } from "node:events";
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execFileSync, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { root } from "../fixtures/load.ts";
+import { startLoopback } from "../lib/loopback/index.ts";
 import { encodeEnvelope } from "../wire/index.ts";
 import { bytes } from "./check.ts";
-import { ended, spawned, start, type Ran } from "./cli-spawn.ts";
+import { cleanEnv, ended, MAIN, spawned, start, type Ran } from "./cli-spawn.ts";
+import { inFolder } from "./folder.ts";
 
 const test = suite("cli process");
 
+/** What the service's own count of a turn is told in. */
+const BILLING = /^billing: .*\n/m;
 const HI = "0a060a040a026869";
 
 const SCRIPT = fileURLToPath(new URL("fixtures/captures/text.script.json", root));
@@ -56,24 +59,57 @@ test("a long output into a slow pipe comes whole", async () => {
   assert.is(ran.stdout.split("\n").length, frames + 1);
 });
 
-test("SIGINT during a turn ends it soon, with 130", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "cli-process-"));
-  try {
-    const file = join(folder, "script.json");
-    writeFileSync(file, JSON.stringify([{ text: "I begin" }, { hang: true }]));
-    const child = start(["run", `--loopback=${file}`, "hi"]);
-    const result = ended(child);
-    await said(child, "I begin");
-    const sent = performance.now();
-    child.kill("SIGINT");
+test("a reader that leaves a turn ends it in order, with 0", () =>
+  inFolder(async (folder) => {
+    const script = join(folder, "script.json");
+    writeFileSync(script, JSON.stringify([{ text: "on and on ".repeat(1000), chunks: "words", everyMs: 10 }]));
+    const capture = join(folder, "run.jsonl");
+    const child = start(["run", `--loopback=${script}`, "--record", capture, "hi"]);
+    const result = within(ended(child), child);
+    await said(child, "on");
+    child.stdout!.destroy();
     const ran = await result;
-    assert.is(ran.code, 130);
-    assert.match(ran.stderr, "interrupted");
-    assert.ok(performance.now() - sent < 2000);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
+    assert.is(ran.code, 0);
+    assert.is(ran.stderr.replace(BILLING, ""), `recorded: ${capture}\n`);
+  }));
+
+if (existsSync("/dev/full"))
+  for (const line of [["run", "--loopback", "hi"], ["inspect", CAPTURE], ["--help"]])
+    test(`${line[0]} says once that its output cannot be written`, async () => {
+      const full = openSync("/dev/full", "w");
+      try {
+        const child = spawn(process.execPath, [MAIN, ...line], { env: cleanEnv({ PI_CURSOR_TOKEN: "any" }), stdio: ["ignore", full, "pipe"] });
+        const ran = await within(ended(child), child);
+        assert.is(ran.code, 1);
+        assert.is(ran.stderr.replace(BILLING, ""), "error local output_unwritable: cannot write to stdout: no space left\nnext step: Free some space.\n");
+      } finally {
+        closeSync(full);
+      }
+    });
+
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)
+  test(`${signal} during a turn ends it soon, with ${code}`, () =>
+    inFolder(async (folder) => {
+      const file = join(folder, "script.json");
+      writeFileSync(file, JSON.stringify([{ text: "I begin" }, { hang: true }]));
+      await interrupted(start(["run", `--loopback=${file}`, "hi"]), "I begin", signal, code);
+    }));
+
+test("SIGTERM leaves no folder of the probe's", () =>
+  inFolder(async (folder) => {
+    const host = await startLoopback({ script: [{ hang: true }] });
+    try {
+      const child = start(["probe", "native", "--inproc", "--origin", host.origin], { TMPDIR: folder });
+      const result = within(ended(child), child);
+      await host.run(0);
+      assert.is(readdirSync(folder).length, 1);
+      child.kill("SIGTERM");
+      assert.is((await result).code, 143);
+      assert.equal(readdirSync(folder), []);
+    } finally {
+      await host.close();
+    }
+  }));
 
 test("SIGINT ends serve with 130", async () => {
   const child = start(["serve"]);
@@ -160,15 +196,15 @@ async function said(child: ChildProcess, words: string): Promise<void> {
   });
 }
 
-/** Sends SIGINT once the program has written `words`, or at once, and sees that it ends soon with one line. */
-async function interrupted(child: ChildProcess, words?: string): Promise<void> {
+/** Sends a signal once the program has written `words`, or at once, and sees that it ends soon with one line. */
+async function interrupted(child: ChildProcess, words?: string, signal: NodeJS.Signals = "SIGINT", code = 130): Promise<void> {
   const result = ended(child);
   if (words !== undefined) await said(child, words);
   const sent = performance.now();
-  child.kill("SIGINT");
+  child.kill(signal);
   const ran = await within(result, child);
-  assert.is(ran.code, 130);
-  assert.is(ran.stderr.replace(/^billing: .*\n/, ""), "interrupted\n");
+  assert.is(ran.code, code);
+  assert.is(ran.stderr.replace(BILLING, ""), "interrupted\n");
   assert.ok(performance.now() - sent < 1900, "before its patience is over");
 }
 
@@ -182,15 +218,12 @@ async function within(result: Promise<Ran>, child: ChildProcess): Promise<Ran> {
   }
 }
 
-async function withFifo(work: (fifo: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "cli-process-"));
-  try {
+function withFifo(work: (fifo: string) => Promise<void>): Promise<void> {
+  return inFolder(async (folder) => {
     const fifo = join(folder, "fifo");
     execFileSync("mkfifo", [fifo]);
     await work(fifo);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
 }
 
 /** Opens a FIFO for writing as soon as somebody reads it. */

@@ -15,8 +15,13 @@ export interface Surroundings {
   readonly stdout: Sink;
   readonly stderr: Sink;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted at the first SIGINT. */
+  /** Aborted at the first SIGINT, SIGTERM or SIGHUP, and with an {@link OutputLost} where nothing can be written. */
   readonly signal: AbortSignal;
+}
+
+/** Why a verb is stopped that is not interrupted: its output goes nowhere, and what there is to tell has been told. */
+export class OutputLost extends Error {
+  override readonly name = "OutputLost";
 }
 
 /** Exit codes (DESIGN §5). */
@@ -41,7 +46,7 @@ export async function command(line: readonly string[], surroundings: Surrounding
     if (args.has("help")) return said(out, verbHelp(verb));
     const run = await verb.load();
     const code = await run({ arguments: args, out, stdin: surroundings.stdin, env, signal });
-    return signal.aborted ? EXIT.interrupted : code;
+    return signal.aborted ? stopped(out, signal) : code;
   } catch (error) {
     return fail(out, error, signal);
   } finally {
@@ -68,11 +73,14 @@ function fail(out: Output, error: unknown, signal: AbortSignal): number {
     out.note(`Try: cursor-wire ${error.verb === undefined ? "" : `${error.verb} `}--help`);
     return EXIT.usage;
   }
-  if (signal.aborted) {
-    if (out.json) out.object({ type: "error", kind: "aborted", code: "interrupted", message: "interrupted", nextStep: "" });
-    out.note("interrupted");
-    return EXIT.interrupted;
-  }
+  if (signal.aborted) return stopped(out, signal);
   tell(out, error);
   return EXIT.failed;
+}
+
+function stopped(out: Output, { reason }: AbortSignal): number {
+  if (reason instanceof OutputLost) return EXIT.failed;
+  if (out.json) out.object({ type: "error", kind: "aborted", code: "interrupted", message: "interrupted", nextStep: "" });
+  out.note("interrupted");
+  return EXIT.interrupted;
 }

@@ -68,9 +68,19 @@ export function tell(out: Output, error: unknown): void {
  * @param doing what was tried: "read", "write", "list"
  */
 export function fileFailure(doing: string, file: string, error: unknown): Failure {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const [why, nextStep] = (code && FILE_ERRORS[code]) || [message, "Check the path and its permissions."];
+  const [why, nextStep] = whyOf(error, "Check the path and its permissions.");
   return new Failure(doing === "read" ? "file_unreadable" : "file_unwritable", `cannot ${doing} ${file}: ${why}`, nextStep);
+}
+
+/** The failure of a write to stdout or stderr. */
+export function outputFailure(stream: string, error: unknown): Failure {
+  const [why, nextStep] = whyOf(error, "Check where the output goes.");
+  return new Failure("output_unwritable", `cannot write to ${stream}: ${why}`, nextStep);
+}
+
+function whyOf(error: unknown, nextStep: string): readonly [why: string, nextStep: string] {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code && FILE_ERRORS[code]) || [message, nextStep];
 }
 
 const FILE_ERRORS: Readonly<Record<string, readonly [why: string, nextStep: string]>> = {

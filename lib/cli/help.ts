@@ -18,7 +18,8 @@ export function overview(verbs: readonly Verb[]): string {
       ["-h, --help", "print this help"],
     ]),
     "",
-    "Exit status: 0 done, 1 failed (kind, code and next step on stderr), 2 wrong usage, 130 interrupted.",
+    "Exit status: 0 done, 1 failed (kind, code and next step on stderr), 2 wrong usage, 130 interrupted",
+    "(143 by SIGTERM, 129 by SIGHUP). It is 0, too, where the reader of the output leaves, as head does.",
     "",
   ].join("\n");
 }

@@ -66,11 +66,19 @@ export class Output {
     this.stderr.write(`${text}\n`);
   }
 
-  /** Waits until stdout takes more: call it in loops that write without end. */
+  /** Waits until stdout takes more, or never will: call it in loops that write without end. */
   async drained(): Promise<void> {
     if (!this.#full) return;
     this.#full = false;
-    if (this.stdout.writableNeedDrain) await new Promise((resolve) => this.stdout.once("drain", resolve));
+    const { stdout } = this;
+    if (!stdout.writableNeedDrain) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        stdout.off("drain", done).off("error", done);
+        resolve();
+      };
+      stdout.on("drain", done).on("error", done);
+    });
   }
 }
 

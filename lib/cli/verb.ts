@@ -28,7 +28,7 @@ export interface Context {
   readonly out: Output;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborted at the first SIGINT. */
+  /** Aborted where the verb is to end before it is done. */
   readonly signal: AbortSignal;
 }
 
