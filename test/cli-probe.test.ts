@@ -136,6 +136,20 @@ for (const [name, call, text, isError] of [
     }
   });
 
+test("the workbench's commands see no token, and the folder as their home", () => {
+  const bench = openWorkbench();
+  process.env["PI_CURSOR_TOKEN"] = "secret";
+  try {
+    const { text } = bench.answer({ type: "tool_call", id: "1", name: "bash", arguments: { command: "env; cd; pwd" } });
+    assert.not.match(text, /secret|PI_CURSOR_TOKEN/);
+    assert.match(text, new RegExp(`^HOME=${bench.folder}$`, "m"));
+    assert.ok(text.endsWith(`\n${bench.folder}\n`), text);
+  } finally {
+    delete process.env["PI_CURSOR_TOKEN"];
+    bench.close();
+  }
+});
+
 const USAGE: [line: string[], message: RegExp][] = [
   [["probe"], /probe needs NAME/],
   [["probe", "agnet"], /there is no probe agnet; did you mean agent\?/],

@@ -1,7 +1,7 @@
 /**
  * Runs commands and touches files in this process: only for `cursor-wire probe native --inproc`, which shows what the
- * service makes of real results. Nothing else imports this file, and no other file starts processes. Everything
- * happens in a new temporary folder, which goes when the probe is over.
+ * service makes of real results. Nothing else imports this file, and no other file starts processes. Files are touched
+ * in a new temporary folder only, which goes when the probe is over. Commands begin there, and nothing confines them.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ const TOOLS: readonly Bench[] = [
     description: "Runs a shell command and returns what it prints.",
     properties: { command: { type: "string" } },
     run(folder, { command }) {
-      const options = { cwd: folder, timeout: TIMEOUT, maxBuffer: OUTPUT, encoding: "utf8" } as const;
+      const options = { cwd: folder, env: environment(folder), timeout: TIMEOUT, maxBuffer: OUTPUT, encoding: "utf8" } as const;
       const { status, signal, stdout, stderr, error } = spawnSync("sh", ["-c", String(command)], options);
       const output = `${stdout}${stderr}` || "(no output)";
       if (status === 0) return { text: output, isError: false };
@@ -84,6 +84,11 @@ const TOOLS: readonly Bench[] = [
     },
   },
 ];
+
+/** What a command is told: where programs are, and nothing of the person's, a token least of all. */
+function environment(folder: string): NodeJS.ProcessEnv {
+  return { PATH: process.env["PATH"], LANG: process.env["LANG"], HOME: folder, TMPDIR: folder };
+}
 
 /** The path, if it lies in the folder. */
 function inside(folder: string, path: unknown): string {

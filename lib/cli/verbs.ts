@@ -76,7 +76,7 @@ export const VERBS: readonly Verb[] = [
       { name: "loopback", meaning: "check against the embedded host" },
       { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
       { name: "model", value: "SLUG", meaning: "the model's published slug" },
-      { name: "inproc", meaning: "native: really run what the execs ask for, in a temporary folder" },
+      { name: "inproc", meaning: "native: really run what the execs ask for, from a temporary folder; nothing else confines it" },
     ],
     examples: ["cursor-wire probe all --loopback"],
     count: { least: 1, most: 1 },
