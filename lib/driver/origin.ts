@@ -15,18 +15,28 @@ const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
  */
 export function checkOrigin(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  // A trailing "?" or "#" leaves no trace in the parsed URL, so the text is looked at too.
-  const bare = url !== undefined && url.username === "" && url.password === "" && url.pathname === "/" && url.search === "" && url.hash === "" && !/[?#@\\\s]/.test(text);
-  if (bare && url.protocol === "https:" && url.port === "" && HOSTS.test(url.hostname)) return url;
-  if (bare && url.protocol === "http:" && LOOPBACK.has(url.hostname)) return url;
+  const host = url !== undefined && ((url.protocol === "https:" && HOSTS.test(url.hostname)) || (url.protocol === "http:" && LOOPBACK.has(url.hostname)));
+  const extra = url === undefined ? [] : PARTS.filter(({ has }) => has(url, text)).map(({ name }) => name);
+  if (host && extra.length === 0) return url;
   const shown = shownOrigin(text);
+  const wrong = host ? `may have no ${extra.join(" and no ")}` : "is not on the allowlist";
   throw new CursorError({
     kind: "local",
     code: "origin_not_allowed",
-    message: shown === undefined ? "The origin is no plain http or https URL." : `The origin ${JSON.stringify(shown)} is not on the allowlist.`,
+    message: shown === undefined ? "The origin is no plain http or https URL." : `The origin ${JSON.stringify(shown)} ${wrong}.`,
     nextStep: `Use ${DEFAULT_ORIGIN}, another region's https://agentn.<region>.api5.cursor.sh, or http://127.0.0.1:PORT for tests.`,
   });
 }
+
+/** What an origin may not have beside its protocol and host. A "?", "#" or "@" with nothing to it shows in the text only. */
+const PARTS: readonly { readonly name: string; readonly has: (url: URL, text: string) => boolean }[] = [
+  { name: "credentials", has: (_, text) => text.includes("@") },
+  { name: "port but the default one", has: ({ port, hostname }) => port !== "" && !LOOPBACK.has(hostname) },
+  { name: "path", has: ({ pathname }) => pathname !== "/" },
+  { name: "query", has: (_, text) => text.split("#")[0]!.includes("?") },
+  { name: "fragment", has: (_, text) => text.includes("#") },
+  { name: "backslash or blank", has: (_, text) => /[\\\s]/.test(text) },
+];
 
 /**
  * Protocol and host of an http or https URL: all of it that may be shown, as the rest may hold a password. Undefined
