@@ -1,4 +1,5 @@
 /** `doctor`: what a Run needs, without a connection and without secrets (DESIGN §5). */
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { VARIABLES } from "../lib/driver/variables.ts";
 import { cli, objects, type Ran } from "./cli-spawn.ts";
+import { inFolder } from "./folder.ts";
 
 const test = suite("cli doctor");
 
@@ -111,6 +113,7 @@ const WRONG: [env: Record<string, string>, detail: RegExp][] = [
   [{ CURSOR_PROVIDER_CHANNEL: "inference" }, /agent channel only/],
   [{ CURSOR_PROVIDER_IDLE_MS: "soon" }, /no positive whole number/],
   [{ CURSOR_PROVIDER_NATIVE_EXEC: "inproc" }, /inproc is refused/],
+  [{ CURSOR_PROVIDER_HANDLE_DIR: "~bob/x" }, /the home of somebody else/],
 ];
 for (const [env, detail] of WRONG)
   test(`${Object.keys(env)[0]}=${Object.values(env)[0]} fails`, async () => {
@@ -146,6 +149,28 @@ test("a debug file is noted", async () => {
   assert.match((await noted("/tmp/debug.jsonl")) as string, "/tmp/debug.jsonl");
   assert.is(await noted("off"), undefined);
 });
+
+test("a debug file that cannot be written is warned of", () =>
+  inFolder(async (folder) => {
+    const at = async (path: string): Promise<string> => {
+      const [{ state, detail } = {}] = (await findings({ CURSOR_PROVIDER_DEBUG: path })).of("debug");
+      return `${String(state)} ${String(detail).replaceAll(folder, "")}`;
+    };
+    writeFileSync(join(folder, "file"), "");
+    assert.is(await at(join(folder, "file")), "note redacted summaries are written to /file");
+    assert.is(await at(join(folder, "new")), "note redacted summaries are written to /new");
+    assert.is(await at(folder), "warn  is a folder: nothing is written there");
+    assert.is(await at(join(folder, "a", "b")), "warn cannot write /a/b: no such file or folder");
+    assert.is(await at(join(folder, "file", "b")), "warn cannot write /file/b: a part of the path is no folder");
+    if (process.getuid?.() !== 0) {
+      mkdirSync(join(folder, "locked"), { mode: 0o500 });
+      assert.is(await at(join(folder, "locked", "b")), "warn cannot write /locked/b: permission denied");
+    }
+    if (process.platform !== "win32") {
+      execFileSync("mkfifo", [join(folder, "pipe")]);
+      assert.is(await at(join(folder, "pipe")), "warn /pipe is a pipe: nothing is written there");
+    }
+  }));
 
 test("the folder of handles is there, can be made, or is something else", async () => {
   const folder = mkdtempSync(join(tmpdir(), "cli-doctor-"));

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { fileHandleStore, memoryHandleStore, type HandleStore } from "../lib/driver/handle-store.ts";
+import type { CursorError } from "../lib/session/errors.ts";
 import type { Diagnostic, Handle } from "../lib/session/turn.ts";
 import { hex, rejects } from "./check.ts";
 import { inFolder } from "./folder.ts";
@@ -305,6 +306,10 @@ test("~ is expanded only at the start, and only before a separator", () =>
       assert.equal(await namesIn(join(folder, name)), ["s.blobs", "s.json"]);
     }
   }));
+
+test("~ with a name is refused: no such home is looked up", () => {
+  for (const value of ["~bob", "~bob/x", "~~"]) assert.throws(() => fileHandleStore(undefined, { CURSOR_PROVIDER_HANDLE_DIR: value }), (error: unknown) => (error as CursorError).code === "invalid_environment");
+});
 
 test("a directory given as a parameter beats the variable", () =>
   inFolder(async (folder) => {

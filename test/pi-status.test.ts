@@ -44,6 +44,11 @@ test("/cursor tells of the login, the list, the handle and the parked Run, and h
     assert.not.match(text, access);
   }));
 
+test("/cursor says what is wrong with the handle folder's variable", () =>
+  onStage({ env: { CURSOR_PROVIDER_HANDLE_DIR: "~bob/x" } }, async (stage) => {
+    assert.match(await status(stage, session("s1")), /this session: CURSOR_PROVIDER_HANDLE_DIR: "~bob\/x" begins with/);
+  }));
+
 test("/cursor tells of the account's list and its age", () =>
   inOffice({}, async (office) => {
     await office.activate({ PI_CURSOR_TOKEN: syntheticToken(3600) });

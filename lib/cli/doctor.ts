@@ -6,7 +6,9 @@ import { handleFolder } from "../driver/handle-folder.ts";
 import { isHeaderText } from "../driver/headers.ts";
 import { isLoopback, shownOrigin } from "../driver/origin.ts";
 import { VARIABLES, wrongVariables } from "../driver/variables.ts";
+import type { CursorError } from "../session/errors.ts";
 import { peerText } from "../session/failures.ts";
+import { fileFailure } from "./failure.ts";
 import { nearest } from "./nearest.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
@@ -25,7 +27,8 @@ type Env = Context["env"];
 
 /** Looks at what a Run needs, without opening a connection (DESIGN §5). Resolves to 1 where a Run could not start. */
 export async function doctor({ out, env }: Context): Promise<number> {
-  const findings = [nodeVersion(), ...settings(env), token(env), folder(env), pi(env), ...misspelt(env)];
+  const wrong = wrongVariables(env);
+  const findings = [nodeVersion(), ...(wrong.length > 0 ? wrong.map(invalid) : settings(env)), token(env), pi(env), ...misspelt(env)];
   if (out.json) for (const finding of findings) out.object({ type: "finding", ...finding });
   else for (const finding of findings) show(out, finding);
   table(out, env);
@@ -49,17 +52,33 @@ function nodeVersion(): Finding {
   return good ? { subject: "Node", state: "ok", detail } : { subject: "Node", state: "fail", detail, nextStep: `Install Node ${NODE.join(".")} or later.` };
 }
 
+function invalid({ message, nextStep }: CursorError): Finding {
+  return { subject: "environment", state: "fail", detail: message, nextStep };
+}
+
 /** What the environment says, as a Run would read it. */
 function settings(env: Env): Finding[] {
-  const wrong = wrongVariables(env);
-  if (wrong.length > 0) return wrong.map(({ message, nextStep }) => ({ subject: "environment", state: "fail", detail: message, nextStep }));
   const { origin, clocks, debug } = readConfig(env);
   return [
     { subject: "origin", state: "ok", detail: origin.origin },
     { subject: "account", state: "ok", detail: accountOrigin({ env }).origin },
     { subject: "clocks", state: "ok", detail: `first ${clocks.first} ms, idle ${clocks.idle} ms, tool use ${clocks.toolUse} ms` },
-    ...(debug === undefined ? [] : [{ subject: "debug", state: "note", detail: `redacted summaries are written to ${debug}` } as const]),
+    ...(debug === undefined ? [] : [debugFile(debug)]),
+    folder(env),
   ];
+}
+
+/** Whether the debug file can be written: what is there already, or else its folder. */
+function debugFile(path: string): Finding {
+  const subject = "debug";
+  try {
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there?.isDirectory() || there?.isFIFO()) return { subject, state: "warn", detail: `${path} is a ${there.isFIFO() ? "pipe" : "folder"}: nothing is written there`, nextStep: "Set CURSOR_PROVIDER_DEBUG to a file." };
+    accessSync(there === undefined ? dirname(path) : path, constants.W_OK);
+  } catch (error) {
+    return { subject, state: "warn", detail: fileFailure("write", path, error).message, nextStep: "Set CURSOR_PROVIDER_DEBUG to a file that can be written." };
+  }
+  return { subject, state: "note", detail: `redacted summaries are written to ${path}` };
 }
 
 /** The token that a Run would take: a host of this machine needs none. */

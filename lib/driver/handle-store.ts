@@ -45,6 +45,7 @@ const OURS = /^([0-9a-f]{64}|.*\.tmp|lock\..*)$/;
  * `[A-Za-z0-9_-]` names its files; any other is named by its SHA-256. Where file names ignore case, so do session ids.
  * Saves of one session, by any number of processes, happen one after the other. A handle that can not be used costs a
  * diagnostic `handle`, which a provider tells where `onDiagnostic` is left out; `load` never rejects, `save` and `remove` do where the disk refuses.
+ * @throws CursorError `invalid_environment` where the variable begins with a `~` and a name
  */
 export function fileHandleStore(
   directory?: string,

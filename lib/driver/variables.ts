@@ -35,7 +35,7 @@ export const VARIABLES = {
   CURSOR_PROVIDER_NATIVE_EXEC: { initial: "pi", meaning: "`inproc` only inside `cursor-wire probe native --inproc`", secret: false, read: native },
   CURSOR_PROVIDER_RESEND_MCP_ON_RESUME: { initial: "off", meaning: "`1`: send the tools again on a resume", secret: false, read: flag },
   CURSOR_PROVIDER_MCP_META: { initial: "on", meaning: "`0`: leave out the newer tool catalogue", secret: false, read: flag },
-  CURSOR_PROVIDER_HANDLE_DIR: { initial: "~/.config/pi/agent/cursor-provider/handles", meaning: "where handles are kept; `~` expands", secret: false, read: text },
+  CURSOR_PROVIDER_HANDLE_DIR: { initial: "~/.config/pi/agent/cursor-provider/handles", meaning: "where handles are kept; `~` expands", secret: false, read: folder },
   CURSOR_PROVIDER_DEBUG: { initial: "off", meaning: "a file for redacted summaries, one JSON object a line", secret: false, read: fileOrOff },
   CURSOR_CLI_VERSION: { initial: CLI_VERSION, meaning: "the header x-cursor-client-version", secret: false, read: version },
   PI_CURSOR_TOKEN: { initial: "", meaning: "access token for headless use", secret: true, read: text },
@@ -69,6 +69,11 @@ export function wrongVariables(env: Environment): CursorError[] {
 }
 
 function text(value: string): string {
+  return value;
+}
+
+function folder(value: string, name: string): string {
+  if (/^~[^/\\]/.test(value)) throw invalid(name, `${shown(value)} begins with the home of somebody else, which is not looked up`, "Write the whole path.");
   return value;
 }
 

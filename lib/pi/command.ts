@@ -56,10 +56,14 @@ async function loginText(context: PiSessionContext, env: Environment, now: numbe
 }
 
 async function handleText(sessionId: string, env: Environment): Promise<string> {
-  const handle = await fileHandleStore(undefined, env).load(sessionId);
-  if (handle === undefined) return "no handle: the next turn opens a new remote conversation";
-  const bytes = [...handle.blobs.values()].reduce((sum, blob) => sum + blob.length, handle.checkpoint.length);
-  return `remote conversation ${handle.conversationId}, ${handle.blobs.size} blobs, ${bytes} bytes`;
+  try {
+    const handle = await fileHandleStore(undefined, env).load(sessionId);
+    if (handle === undefined) return "no handle: the next turn opens a new remote conversation";
+    const bytes = [...handle.blobs.values()].reduce((sum, blob) => sum + blob.length, handle.checkpoint.length);
+    return `remote conversation ${handle.conversationId}, ${handle.blobs.size} blobs, ${bytes} bytes`;
+  } catch (error) {
+    return cursorError(error)?.message ?? "cannot be read";
+  }
 }
 
 function parkedText(sessionId: string | undefined, sessions: Sessions, now: number): string {
