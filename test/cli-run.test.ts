@@ -287,6 +287,21 @@ test("--session goes on with the remote conversation in the next process", () =>
     }
   }));
 
+test("runs of one session at once lose no turn, and say so", () =>
+  inFolder(async (folder) => {
+    const host = await startLoopback({ script: [{ wait: 300 }, ...HELLO] });
+    try {
+      const env = { CURSOR_PROVIDER_HANDLE_DIR: folder };
+      const rans = await Promise.all(["one", "two"].map((prompt) => cli(["run", "--origin", host.origin, "--session", "s", prompt], { env })));
+      assert.equal(rans.map(({ code }) => code), [0, 0]);
+      assert.equal(rans.map(({ stderr }) => /^Another run of this session/m.test(stderr)).sort(), [false, true]);
+      const messages = JSON.parse(readFileSync(join(folder, "s.transcript.json"), "utf8")) as { role: string; content: unknown }[];
+      assert.equal(messages.filter(({ role }) => role === "user").map(({ content }) => content).sort(), ["one", "two"]);
+    } finally {
+      await host.close();
+    }
+  }));
+
 test("a transcript that is none begins anew, one that can't be read or written is an error", () =>
   inFolder(async (folder) => {
     const host = await startLoopback({ script: HELLO });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Failure } from "../lib/cli/failure.ts";
-import { loadTranscript, saveTranscript } from "../lib/cli/transcript.ts";
+import { addTurn, loadTranscript } from "../lib/cli/transcript.ts";
 import type { Message } from "../lib/index.ts";
 import { rejects } from "./check.ts";
 import { ended, start } from "./cli-spawn.ts";
@@ -28,33 +28,42 @@ async function inFolder(work: (folder: string, file: string) => Promise<void>): 
   }
 }
 
-test("what is saved is loaded, is its owner's only, and replaces what was there", () =>
+test("what is added is loaded, is its owner's only, and stands behind what was there", () =>
   inFolder(async (folder, file) => {
-    await saveTranscript(join(folder, "deep"), join(folder, "deep", "s"), MESSAGES);
-    await saveTranscript(folder, file, []);
-    await saveTranscript(folder, file, MESSAGES);
-    assert.equal(await loadTranscript(file), MESSAGES);
+    await addTurn(join(folder, "deep", "s"), MESSAGES);
+    assert.is(await addTurn(file, []), 0);
+    assert.is(await addTurn(file, MESSAGES), 0);
+    assert.is(await addTurn(file, MESSAGES), 2);
+    assert.equal(await loadTranscript(file), [...MESSAGES, ...MESSAGES]);
     assert.is(statSync(file).mode & 0o777, 0o600);
     assert.equal(readdirSync(folder).sort(), ["deep", "s.transcript.json"]);
+  }));
+
+test("turns that are added at once are all there", () =>
+  inFolder(async (_, file) => {
+    const before = await Promise.all(Array.from({ length: 5 }, () => addTurn(file, MESSAGES)));
+    assert.equal(before.sort(), [0, 2, 4, 6, 8]);
+    assert.is((await loadTranscript(file)).length, 10);
   }));
 
 test("a link planted at any name of ours is not written through", () =>
   inFolder(async (folder, file) => {
     writeFileSync(join(folder, "precious"), "kept");
-    for (const name of [file, `${file}.${process.pid}.tmp`]) symlinkSync(join(folder, "precious"), name);
-    await saveTranscript(folder, file, MESSAGES);
+    for (const name of [file, `${file}.lock`]) {
+      symlinkSync(join(folder, "precious"), name);
+      await rejects(addTurn(file, MESSAGES));
+      rmSync(name);
+    }
     assert.is(readFileSync(join(folder, "precious"), "utf8"), "kept");
-    assert.equal(await loadTranscript(file), MESSAGES);
   }));
 
 test("what can't be replaced is an error that leaves nothing behind", () =>
   inFolder(async (folder, file) => {
     mkdirSync(file);
-    assert.is(((await rejects(saveTranscript(folder, file, MESSAGES))) as Failure).code, "file_unwritable");
+    assert.is(((await rejects(addTurn(file, MESSAGES))) as Failure).code, "file_unreadable");
     assert.equal(readdirSync(folder), ["s.transcript.json"]);
     writeFileSync(join(folder, "file"), "");
-    const below = join(folder, "file", "x");
-    assert.is(((await rejects(saveTranscript(below, join(below, "s"), MESSAGES))) as Failure).code, "file_unwritable");
+    assert.is(((await rejects(addTurn(join(folder, "file", "x", "s"), MESSAGES))) as Failure).code, "file_unwritable");
   }));
 
 const PLANTED: [name: string, plant: (file: string) => void, words: RegExp][] = [

@@ -10,7 +10,7 @@ import { UsageError } from "./failure.ts";
 import { printable } from "./printable.ts";
 import { Recorder, type RecordHeader } from "./record.ts";
 import { accessToken } from "./token.ts";
-import { loadTranscript, saveTranscript, transcriptFile } from "./transcript.ts";
+import { addTurn, loadTranscript, transcriptFile } from "./transcript.ts";
 import { runTurn } from "./turn.ts";
 import type { Context } from "./verb.ts";
 import { version } from "./version.ts";
@@ -64,10 +64,9 @@ interface Target {
 }
 
 async function turn({ arguments: args, out, env, signal }: Context, prompt: string, target: Target): Promise<number> {
-  const folder = handleFolder(env);
   const sessionId = args.value("session");
   if (sessionId !== undefined && target.embedded) out.note("--session keeps nothing here: the conversations of the embedded host end with it.");
-  const transcript = sessionId === undefined || target.embedded ? undefined : transcriptFile(folder, sessionId);
+  const transcript = sessionId === undefined || target.embedded ? undefined : transcriptFile(handleFolder(env), sessionId);
   const history = transcript === undefined ? [] : await loadTranscript(transcript);
   const recorder = recorderOf(args.value("record"), args.has("redact"), target);
   const display = new Display(out);
@@ -113,7 +112,8 @@ async function turn({ arguments: args, out, env, signal }: Context, prompt: stri
     for (const file of recorder?.close() ?? []) out.note(`recorded: ${file}`);
   }
   recorder?.check();
-  if (transcript !== undefined) await saveTranscript(folder, transcript, messages);
+  if (transcript !== undefined && (await addTurn(transcript, messages.slice(history.length))) !== history.length)
+    out.note("Another run of this session ended meanwhile: the transcript holds both turns, in the order of their ends.");
   return 0;
 }
 

@@ -1,9 +1,11 @@
 /**
  * The transcripts of `run --session`: a host keeps its own, and the command is a host. They lie beside the handles,
- * readable by their owner only, and are replaced as a whole.
+ * readable by their owner only, and are replaced as a whole. Several runs of one session may end at once: each adds its
+ * turn to what there is by then.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DISK, temporaryName } from "../driver/disk.ts";
+import { locked } from "../driver/file-lock.ts";
 import { fileName } from "../driver/file-name.ts";
 import { checkRequest } from "../session/check-request.ts";
 import type { Message } from "../session/turn.ts";
@@ -44,17 +46,31 @@ async function read(file: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Replaces a transcript. @throws Failure `file_unwritable` */
-export async function saveTranscript(folder: string, file: string, messages: readonly Message[]): Promise<void> {
-  const temporary = join(folder, temporaryName());
+/**
+ * Adds the messages of a turn to a transcript, and returns how many stood there before them.
+ * @throws Failure `file_unwritable`, or as {@link loadTranscript} does
+ */
+export async function addTurn(file: string, turn: readonly Message[]): Promise<number> {
   try {
-    await DISK.makeFolder(folder);
+    return await locked(`${file}.lock`, async () => {
+      const there = await loadTranscript(file);
+      await replace(file, [...there, ...turn]);
+      return there.length;
+    });
+  } catch (error) {
+    throw error instanceof Failure ? error : fileFailure("write", file, error);
+  }
+}
+
+async function replace(file: string, messages: readonly Message[]): Promise<void> {
+  const temporary = join(dirname(file), temporaryName());
+  try {
     await DISK.create(temporary, new TextEncoder().encode(JSON.stringify(messages)));
     await DISK.rename(temporary, file);
   } catch (error) {
     // What went wrong first is what is told.
     await DISK.remove(temporary).catch(() => {});
-    throw fileFailure("write", file, error);
+    throw error;
   }
 }
 
