@@ -2,7 +2,7 @@
 import { connect as connectTcp } from "node:net";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { startLoopback, type Fault, type FaultAction, type Script } from "../lib/loopback/index.ts";
+import { startLoopback, type Fault, type FaultStep, type Script } from "../lib/loopback/index.ts";
 import { hex } from "./check.ts";
 import { Client, conversation, until, type Over } from "./loopback-client.ts";
 
@@ -153,7 +153,7 @@ test("GOAWAY is NO_ERROR for this stream by default", async () => {
 });
 
 /** Faults as steps of a script: they strike where they stand. */
-const STEPS: readonly [fault: FaultAction, frames: readonly string[], over: Partial<Over> | typeof LOST | undefined][] = [
+const STEPS: readonly [fault: FaultStep, frames: readonly string[], over: Partial<Over> | typeof LOST | undefined][] = [
   [{ type: "cut" }, [HI], rst(8)],
   [{ type: "cut", reset: true }, [HI], LOST],
   [{ type: "stall" }, [HI], undefined],
@@ -173,6 +173,13 @@ for (const [fault, frames, over] of STEPS)
     assert.equal(came.frames, frames);
     assertOver(came.over, over);
   });
+
+test("steps may put bytes behind the end-stream envelope, as data_after_end does", async () => {
+  const { seen: came } = await seen([], [{ raw: "7b7d", flags: 2 }, { bytes: "00" }, { fault: { type: "end_stream" } }]);
+  assert.equal(came.frames, [END]);
+  assert.is(came.bytes, 8);
+  assertOver(came.over, clean);
+});
 
 /** Whether a PING is acknowledged within some milliseconds. */
 function pinged(client: Client, ms = 2000): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** H6: whatever the host does, a call ends once, in time, and its result is there. Seeded; the seed is in the names. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { Fault, FaultAction, Script, Step } from "../lib/loopback/index.ts";
+import type { Fault, FaultAction, FaultStep, Script, Step } from "../lib/loopback/index.ts";
 import { callsOf, LINES, onStage, result, tool, user } from "./pi-fake.ts";
 
 /** ms in which a call must have ended: the clocks below, and what a busy machine adds. */
@@ -19,7 +19,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-const FAULTS: FaultAction[] = [
+const FAULTS: FaultStep[] = [
   { type: "cut" },
   { type: "cut", reset: true },
   { type: "reset", code: 0 },
@@ -32,8 +32,8 @@ const FAULTS: FaultAction[] = [
   { type: "oversize" },
   { type: "stall" },
   { type: "trailers", trailers: { "grpc-status": "13" } },
-  { type: "data_after_end" },
 ];
+const PLACED: FaultAction[] = [...FAULTS, { type: "data_after_end" }];
 const STEPS: Step[] = [
   { text: "text" },
   { thinking: "thought" },
@@ -68,7 +68,7 @@ for (let seed = 1; seed <= 40; seed++)
   test(`H6 a random script ends once (seed ${seed})`, () => {
     const pick = random(seed);
     const scripts = [scriptOf(pick), scriptOf(pick), scriptOf(pick)];
-    const faults: Fault[] = pick(4) === 0 ? [{ ...FAULTS[pick(FAULTS.length)]!, run: 0 } as Fault] : [];
+    const faults: Fault[] = pick(4) === 0 ? [{ ...PLACED[pick(PLACED.length)]!, run: 0 } as Fault] : [];
     return onStage({ line: LINES[seed % 2]!, script: scripts, faults, env: CLOCKS }, async ({ ask }) => {
       const options = { signal: AbortSignal.timeout(BUDGET) };
       const tools = { tools: [tool("read", "path")] };

@@ -30,8 +30,18 @@ export interface Faults {
   slow_reader: { type: "slow_reader"; forMs?: number };
 }
 
-/** One thing that goes wrong: a step of a script, or a {@link Fault} of the options. */
+/** One thing that goes wrong: a {@link FaultStep} of a script, or a {@link Fault} of the options. */
 export type FaultAction = Faults[keyof Faults];
+
+/** What strikes only where no step stands, and what to do instead. */
+const NO_STEPS = {
+  response: "comes with the headers, which go out before any step: give it to startLoopback as one of its faults",
+  trailers_only: "comes with the headers, which go out before any step: give it to startLoopback as one of its faults",
+  data_after_end: 'comes behind the last step: write {"raw": "7b7d", "flags": 2}, {"bytes": …}, {"fault": {"type": "end_stream"}}, or give it to startLoopback as one of its faults',
+} as const satisfies Partial<Record<keyof Faults, string>>;
+
+/** One thing that goes wrong where a step stands. */
+export type FaultStep = Exclude<FaultAction, { type: keyof typeof NO_STEPS }>;
 
 /** Where in a Run: as it arrives, behind so many frames or bytes of the body, or behind the end-stream envelope. */
 export type Place = "request" | "end" | { frame: number } | { byte: number };
@@ -77,12 +87,16 @@ const place = either(
 const silent = object({ type: text, connection: whole, cutAfterMs: milliseconds }, ["type"]);
 
 /** Checks a fault that is a step of a script. */
-export const faultAction: Shape = (value, at) => checkFault(value, at, {});
+export const faultStep: Shape = (value, at) => {
+  const type = isRecord(value) ? value["type"] : undefined;
+  if (typeof type === "string" && Object.hasOwn(NO_STEPS, type)) throw new ScriptError(inside(at, "type"), `${type} ${NO_STEPS[type as keyof typeof NO_STEPS]}`);
+  checkFault(value, at, {}, Object.keys(FAULTS).filter((name) => !Object.hasOwn(NO_STEPS, name)));
+};
 
 /** Checks a fault of the options. */
 export const fault: Shape = (value, at) => {
   if (isRecord(value) && value["type"] === "silent_connection") silent(value, at);
-  else checkFault(value, at, { run: whole, at: place });
+  else checkFault(value, at, { run: whole, at: place }, Object.keys(FAULTS));
 };
 
 /** Where a fault of the options strikes. */
@@ -90,9 +104,9 @@ export function placeOf(of: RunFault): Place {
   return of.at ?? FAULTS[of.type].at;
 }
 
-function checkFault(value: unknown, at: string, more: Readonly<Record<string, Shape>>): void {
+function checkFault(value: unknown, at: string, more: Readonly<Record<string, Shape>>, types: readonly string[]): void {
   const type = isRecord(value) ? value["type"] : undefined;
   const known = typeof type === "string" && Object.hasOwn(FAULTS, type) ? FAULTS[type as keyof Faults] : undefined;
-  if (known === undefined) throw new ScriptError(inside(at, "type"), `must be one of ${Object.keys(FAULTS).join(", ")}, not ${shown(type)}`);
+  if (known === undefined) throw new ScriptError(inside(at, "type"), `must be one of ${types.join(", ")}, not ${shown(type)}`);
   object({ type: text, ...more, ...known.properties }, ["type", ...(known.required ?? [])])(value, at);
 }

@@ -1,6 +1,6 @@
 import { CONNECT_CODES } from "../../wire/index.ts";
 import { AgentServerMessage, ExecServerMessage, InteractionQuery } from "../agent/index.ts";
-import { faultAction } from "./fault.ts";
+import { faultStep } from "./fault.ts";
 import type { Script, StepName, Steps } from "./script.ts";
 import { byteCount, either, flag, hexadecimal, inside, isRecord, list, milliseconds, object, record, ScriptError, shown, text, whole, words, yes, type Shape } from "./shape.ts";
 import { tableOf, valueFromJson } from "./value.ts";
@@ -44,7 +44,7 @@ const STEPS: { readonly [Name in StepName]: StepShape } = {
   bytes: { value: hexadecimal },
   wait: { value: milliseconds },
   expect: { value: object({ resume: flag, conversationId: text, mcpTools: flag, model: text, text, tools: texts }) },
-  fault: { value: faultAction },
+  fault: { value: faultStep },
   repeat: { value: whole, beside: { steps: (value, place) => checkSteps(value, `${place.replace(": ", ", ")}, `) }, required: ["steps"] },
   end: { value: trueOr(object({ error: object({ code: connectCode, message: text }, ["code"]), metadata: record })) },
   hang: { value: yes },

@@ -1,5 +1,5 @@
 import type { ConnectCode } from "../../wire/index.ts";
-import type { FaultAction } from "./fault.ts";
+import type { FaultStep } from "./fault.ts";
 
 /** How a text is spread over frames: in `chunks` about equal parts, or word by word, with a pause between two. */
 export interface Pace {
@@ -83,7 +83,7 @@ export interface Steps {
   bytes: { bytes: string };
   wait: { wait: number };
   expect: { expect: Expectation };
-  fault: { fault: FaultAction };
+  fault: { fault: FaultStep };
   repeat: { repeat: number; steps: Script };
   /** The end-stream envelope, with an error or without. A script that has none ends without an error. */
   end: { end: true | { error?: { code: ConnectCode; message?: string }; metadata?: Record<string, string[]> } };
