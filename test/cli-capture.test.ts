@@ -71,7 +71,7 @@ test("a line over 24 MiB is refused before it is all held", async () => {
 
 const BAD: [name: string, text: string, message: string][] = [
   ["nothing", "", "f: it is empty"],
-  ["no JSON", "capture", "f:1: the line is no JSON"],
+  ["no JSON", "capture", "f:1: the line is no JSON; each line of a capture is an object"],
   ["no object", "[1]", "f:1: the line is no JSON object"],
   ["null", "null", "f:1: the line is no JSON object"],
   ["no header", "{}", 'f:1: the first line has no "capture": 1'],

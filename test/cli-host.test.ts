@@ -43,7 +43,7 @@ const REFUSED: [name: string, content: () => string, error: RegExp][] = [
   ["a script over 16 MiB", () => SCRIPT + " ".repeat(16 * MIB - SCRIPT.length + 1), /^error local script_invalid: .*file: it is over 16777216 bytes\nnext step: A script is/],
   ["a capture with a line over 24 MiB", () => `${CAPTURE}${" ".repeat(24 * MIB + 1)}`, /^error local line_too_long: .*file:\d+: the line is over/],
   ["an empty file", () => "", /^error local script_invalid/],
-  ["a brace alone", () => "{", /^error local capture_invalid: \S*file:1: the line is no JSON\n/],
+  ["a brace alone", () => "{", /^error local capture_invalid: \S*file:1: the line is no JSON; each line of a capture is an object\n/],
 ];
 for (const [name, content, error] of REFUSED)
   test(`${name} is refused`, () =>

@@ -146,6 +146,15 @@ test("a refused stdin is not waited for to its end", async () => {
 });
 
 if (process.platform !== "win32") {
+  for (const line of ["run --loopback hi", "probe agent --loopback"])
+    test(`${line} in a folder that has been removed says what to do`, () =>
+      inFolder(async (folder) => {
+        const child = spawn("sh", ["-c", `cd "$1"; rmdir "$1"; exec "$2" "$3" ${line}`, "sh", folder, process.execPath, MAIN], { env: cleanEnv() });
+        const ran = await within(ended(child), child);
+        assert.is(ran.code, 1);
+        assert.match(ran.stderr, /^error local no_working_directory: .*\nnext step: Change to a folder that exists\.\n$/);
+      }));
+
   test("SIGINT ends the wait for a FIFO that nobody writes to, at once", () =>
     withFifo(async (fifo) => {
       await interrupted(start(["inspect", CAPTURE, fifo]), "turnEnded");

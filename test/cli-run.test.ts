@@ -151,6 +151,7 @@ const USAGE: [line: string[], message: RegExp][] = [
   [["run", "--loopback", "  "], /the PROMPT is empty/],
   [["run", "--loopback", "--origin", "http://127.0.0.1:1", "hi"], /exclude each other/],
   [["run", "--loopback", "package.json", "hi"], /write --loopback=package.json/],
+  [["run", "hi", "--loopback", "package.json"], /package.json is a file: write --loopback=package.json to play it, or the prompt in quotes/],
   [["run", "--loopback", "--redact", "hi"], /--redact needs --record/],
   [["serve", "--port", "x"], /--port needs a number/],
   [["serve", "--port", "70000"], /--port needs a number/],

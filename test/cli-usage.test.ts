@@ -116,6 +116,13 @@ test("an unknown option in front of the verb is a usage error", async () => {
   assert.match(ran.stderr, "there is no option --jsn");
 });
 
+for (const option of ["--json", "--loopback", "--origin=x"])
+  test(`${option} in front of the verb is told where it belongs`, async () => {
+    const ran = await cli([option, "doctor"]);
+    assert.is(ran.code, 2);
+    assert.match(ran.stderr, `write ${option} behind the verb: cursor-wire VERB ${option}`);
+  });
+
 test("a usage error of a verb points to its help", async () => {
   const ran = await cli(["run", "--modle", "x", "hi"]);
   assert.is(ran.code, 2);

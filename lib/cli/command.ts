@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { parseArguments } from "./arguments.ts";
+import { COMMON, parseArguments } from "./arguments.ts";
 import { tell, UsageError } from "./failure.ts";
 import { overview, verbHelp } from "./help.ts";
 import { nearest } from "./nearest.ts";
@@ -62,6 +62,9 @@ function said(out: Output, text: string): number {
 function verbOf(word: string): Verb {
   const verb = VERBS.find(({ name }) => name === word);
   if (verb !== undefined) return verb;
+  const option = /^--?([^=]+)/.exec(word)?.[1];
+  if (option !== undefined && [...COMMON, ...VERBS.flatMap(({ options }) => options)].some(({ name }) => name === option))
+    throw new UsageError(`write ${word} behind the verb: cursor-wire VERB ${word}`);
   const near = nearest(word, VERBS.map(({ name }) => name));
   const what = word.startsWith("-") ? "option" : "verb";
   throw new UsageError(`there is no ${what} ${word}${near === undefined ? "" : `; did you mean ${near}?`}`);

@@ -4,6 +4,7 @@ import { AgentClientMessage, type AgentRunRequest } from "../agent/index.ts";
 import { createProvider, memoryHandleStore, type Message, type Tool, type ToolCallPart, type TurnEvent } from "../index.ts";
 import type { Environment } from "../driver/variables.ts";
 import { runTurn } from "./turn.ts";
+import { workingFolder } from "./working-folder.ts";
 
 /** What a tool of a probe says. */
 export interface Answer {
@@ -18,7 +19,7 @@ export interface Question {
   readonly tools?: readonly Tool[];
   /** What a tool says when it is called. */
   readonly answer?: (call: ToolCallPart) => Answer;
-  /** An absolute path; default the process's working directory. */
+  /** An absolute path; default the working directory. */
   readonly workspace?: string;
   /** Goes on with the conversation of the questions before. */
   readonly remember?: true;
@@ -54,7 +55,7 @@ export class Prober {
   }
 
   /** @throws CursorError as the provider does */
-  async ask({ prompt, systemPrompt = "", tools = [], answer = () => ({ text: "", isError: false }), remember, workspace }: Question): Promise<Reply> {
+  async ask({ prompt, systemPrompt = "", tools = [], answer = () => ({ text: "", isError: false }), remember, workspace = workingFolder() }: Question): Promise<Reply> {
     const { origin, accessToken, model, env, signal } = this.#asked;
     const events: TurnEvent[] = [];
     const calls: ToolCallPart[] = [];
@@ -72,7 +73,7 @@ export class Prober {
     try {
       const request = {
         ...(remember && { sessionId: "probe" }),
-        ...(workspace !== undefined && { workspace }),
+        workspace,
         model: { id: model },
         systemPrompt,
         messages: [...(remember ? this.#history : []), { role: "user", content: prompt } as const],

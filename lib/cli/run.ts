@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { createProvider, memoryHandleStore, type Message, type TurnRequest } from "../index.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
@@ -14,6 +14,7 @@ import { addTurn, loadTranscript, transcriptFile } from "./transcript.ts";
 import { runTurn } from "./turn.ts";
 import type { Context } from "./verb.ts";
 import { version } from "./version.ts";
+import { workingFolder } from "./working-folder.ts";
 
 /** The model of a run that names none. */
 export const DEFAULT_MODEL = "composer-2.5";
@@ -28,9 +29,8 @@ export async function run(context: Context): Promise<number> {
   const { arguments: args, env } = context;
   if (args.has("loopback") && args.has("origin")) throw new UsageError("--loopback and --origin exclude each other", "run");
   if (args.has("redact") && !args.has("record")) throw new UsageError("--redact needs --record FILE", "run");
-  const [first = "", second] = args.positionals;
-  if (args.has("loopback") && args.value("loopback") === undefined && second !== undefined && existsSync(first))
-    throw new UsageError(`write --loopback=${first} to play it: the value of --loopback stands behind an equals sign`, "run");
+  const file = args.has("loopback") && args.value("loopback") === undefined ? args.positionals.find((word) => existsSync(word) && statSync(word).isFile()) : undefined;
+  if (file !== undefined) throw new UsageError(`${file} is a file: write --loopback=${file} to play it, or the prompt in quotes`, "run");
   const prompt = args.positionals.join(" ");
   if (prompt.trim() === "") throw new UsageError("the PROMPT is empty", "run");
   if (!args.has("loopback")) {
@@ -82,6 +82,7 @@ async function turn({ arguments: args, out, env, signal }: Context, prompt: stri
   });
   const request: TurnRequest = {
     ...(sessionId !== undefined && { sessionId }),
+    workspace: workingFolder(),
     model: { id: args.value("model") ?? DEFAULT_MODEL },
     systemPrompt: RULES,
     messages: [...history, { role: "user", content: prompt }],

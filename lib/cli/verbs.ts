@@ -15,7 +15,7 @@ export const VERBS: readonly Verb[] = [
       { name: "origin", value: "URL", meaning: "the agent host; beats CURSOR_PROVIDER_AGENT_ORIGIN" },
       { name: "model", value: "SLUG", meaning: "the model's published slug" },
       { name: "session", value: "ID", meaning: "continue or start this session; without it, and with --loopback, nothing is kept" },
-      { name: "record", value: "FILE", meaning: "write the frames of the Run to FILE, as replay and inspect read them" },
+      { name: "record", value: "FILE", meaning: "write the frames of the Run, as replay and inspect read them, to FILE, whose content is replaced" },
       { name: "redact", meaning: "with --record: replace texts by filler of the same length" },
     ],
     examples: ['cursor-wire run --loopback "What is six times seven?"', "cursor-wire run --loopback=script.json hello", "cursor-wire run --model composer-2.5 --record run.jsonl hello"],

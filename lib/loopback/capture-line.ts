@@ -70,7 +70,7 @@ function objectOf(text: string, refuse: Refuse): Record<string, unknown> {
   try {
     json = JSON.parse(text);
   } catch {
-    throw refuse("the line is no JSON");
+    throw refuse("the line is no JSON; each line of a capture is an object");
   }
   if (!isRecord(json)) throw refuse("the line is no JSON object");
   return json;
