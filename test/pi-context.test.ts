@@ -79,17 +79,31 @@ test("a message that has changed since is read again", () => {
   const message = assistant([{ type: "text", text: "a" }]);
   readContext({ messages: [message] }, MODEL);
   message.stopReason = "aborted";
-  assert.equal(readContext({ messages: [message] }, MODEL).messages, []);
+  assert.equal(readContext({ messages: [message, user("b")] }, MODEL).messages[0]!.content, []);
   message.stopReason = "stop";
   message.content.push({ type: "text", text: "b" });
   assert.is(readContext({ messages: [message] }, MODEL).messages[0]!.content.length, 2);
 });
 
-for (const stopReason of ["error", "aborted"] as const)
-  test(`transform-messages an assistant message that ended in ${stopReason} is not replayed`, () => {
-    const { messages } = of(user("a"), assistant([{ type: "text", text: "half" }], { stopReason }), user("b"));
-    assert.equal(messages.map(({ content }) => content), ["a", "b"]);
+for (const stopReason of ["error", "aborted"] as const) {
+  const broken = assistant([{ type: "text", text: "half" }, { type: "toolCall", id: "2", name: "t", arguments: {} }], { stopReason });
+  const called = assistant([{ type: "toolCall", id: "1", name: "t", arguments: {} }], { stopReason: "toolUse" });
+  const roles = (...messages: PiMessage[]) => of(...messages).messages.map(({ role }) => role);
+
+  test(`E14 a turn that ended in ${stopReason} says nothing, and parts its prompt from the next`, () => {
+    const { messages } = of(user("a"), broken, user("b"), user("steered"));
+    assert.equal(messages.map(({ role, content }) => [role, content]), [["user", "a"], ["assistant", []], ["user", "b"], ["user", "steered"]]);
   });
+
+  test(`a turn that ended in ${stopReason} after tool results parts them from the next prompt`, () => {
+    assert.equal(roles(user("a"), called, result("1", "t", "r"), broken, user("b")), ["user", "assistant", "tool", "assistant", "user"]);
+  });
+
+  test(`a try at the end that ended in ${stopReason} leaves what it was to answer current`, () => {
+    assert.equal(roles(user("a"), broken, { role: "system", content: "late" }, broken), ["user"]);
+    assert.equal(roles(user("a"), called, result("1", "t", "r"), broken), ["user", "assistant", "tool"]);
+  });
+}
 
 test("transform-messages thinking of ours stays, empty and foreign thinking goes", () => {
   const content: PiAssistantMessage["content"] = [{ type: "thinking", thinking: "hm" }, { type: "thinking", thinking: " " }, { type: "text", text: "a" }];

@@ -77,6 +77,7 @@ for (const line of LINES) {
       assert.ok(first.usage.input > 0 && first.usage.totalTokens === first.usage.input + first.usage.output);
       const { message } = await ask([user("hi"), first, user("again")]);
       assert.is(textOf(message), "Again.");
+      assert.is(host.received[1]!.prompt.user.text, "again");
       assert.equal(host.received[1]!.violations, []);
       await host.received[0]!.closed;
       assert.is(host.received[0]!.rstCode, 8);

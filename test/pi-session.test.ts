@@ -289,6 +289,20 @@ test("D38 after a compaction the user texts differ, so the conversation is rebui
     assert.ok(message.usage.input < first.message.usage.input);
   }));
 
+test("D20 a turn that broke off leaves the remote conversation: the next prompt is sent alone, in a new one", () =>
+  onStage({ script: [[{ text: "One." }, ...END], [{ text: "Half" }, { hang: true }], [{ getBlob: "root" }, { expect: { resume: false, conversationId: "new" } }, { text: "Three." }, ...END], [{ expect: { resume: true, conversationId: "same" } }, { text: "Four." }, ...END]] }, async ({ ask, stream, host }) => {
+    const first = await ask([user("one")]);
+    const stop = new AbortController();
+    const answer = stream([user("one"), first.message, user("two")], { signal: stop.signal });
+    for await (const event of answer) if (event.type === "text_delta") stop.abort();
+    const messages = [user("one"), first.message, user("two"), await answer.result(), user("three")];
+    const third = await ask(messages);
+    assert.is(host.received[2]!.prompt.user.text, "three");
+    assert.match(JSON.stringify(host.received[2]!.prompt.messages), /one.*One.*two/);
+    assert.is(textOf((await ask([...messages, third.message, user("four")])).message), "Four.");
+    for (const { violations } of host.received) assert.equal(violations, []);
+  }));
+
 test("the workspace is the session's folder, not the process's", () =>
   onStage({}, async ({ pi, ask, host }) => {
     await pi.fire("session_start", "s1", "/tmp/some project");

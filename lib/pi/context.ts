@@ -13,8 +13,17 @@ export function readContext(context: PiContext, model: PiModel): Required<Pick<T
   const images = model.input?.includes("image") ?? true;
   return {
     ...readSystem([leading, ...system]),
-    messages: context.messages.flatMap((message) => readMessage(message, model.provider, images)),
+    messages: untilLastTurn(context.messages).flatMap((message) => readMessage(message, model.provider, images)),
   };
+}
+
+/** The messages without the tries at the end that broke off: what they were to answer is still to be answered. */
+function untilLastTurn(messages: readonly PiMessage[]): readonly PiMessage[] {
+  return messages.slice(0, messages.findLastIndex((message) => message.role !== "system" && !brokeOff(message)) + 1);
+}
+
+function brokeOff(message: PiMessage): boolean {
+  return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
 /** Replays the system messages: texts add up, sections are replaced or removed by name, tools come and go. */
@@ -85,18 +94,20 @@ function readNewMessage(message: PiMessage, provider: string, images: boolean): 
         },
       ];
     case "assistant":
-      return readAssistant(message, provider);
+      return [readAssistant(message, provider)];
     default:
       message satisfies never;
       return [];
   }
 }
 
-/** A turn that broke off is not replayed: its calls never ran, its text is half. */
-function readAssistant(message: PiAssistantMessage, provider: string): AssistantMessage[] {
-  if (message.stopReason === "error" || message.stopReason === "aborted") return [];
-  const content = message.content.flatMap((part) => readBlock(part, message.provider === provider));
-  return [{ role: "assistant", content }];
+/**
+ * A turn that broke off is not replayed: its calls never ran, its text is half. But it stands between its prompt and the
+ * next one, or that prompt would be asked again with it.
+ */
+function readAssistant(message: PiAssistantMessage, provider: string): AssistantMessage {
+  const content = brokeOff(message) ? [] : message.content.flatMap((part) => readBlock(part, message.provider === provider));
+  return { role: "assistant", content };
 }
 
 function readBlock(part: PiText | PiThinking | PiToolCall, ours: boolean): AssistantMessage["content"] {

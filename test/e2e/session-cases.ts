@@ -62,6 +62,35 @@ export const SESSION_CASES: readonly Case[] = [
     },
   },
   {
+    name: "a turn that is aborted after one that was kept: the next prompt is sent alone, in a new conversation",
+    setting: {
+      script: [
+        says("One."),
+        [{ text: "Half" }, { mcp: { tool: "bash", args: { command: "sleep 30" } } }, { hang: true }],
+        [{ text: "Half" }, { hang: true }],
+        [{ expect: { resume: false, conversationId: "new" } }, ...says("Four.")],
+        [{ expect: { resume: true, conversationId: "same" } }, ...says("Five.")],
+      ],
+    },
+    async check(scene) {
+      const pi = scene.rpc();
+      await pi.prompt("first");
+      for (const [prompt, type] of [["second", "tool_execution_start"], ["third", "message_update"]] as const) {
+        const from = pi.mark;
+        await pi.ask({ type: "prompt", message: prompt });
+        await pi.until((line) => line.type === type, from, type);
+        await pi.ask({ type: "abort" });
+        await pi.settled(from);
+      }
+      assert.equal(lastText(await pi.prompt("fourth")), "Four.");
+      assert.equal(lastText(await pi.prompt("fifth")), "Five.");
+      assert.deepEqual(scene.host.received.map(({ prompt }) => prompt.user.text), ["first", "second", "third", "fourth", "fifth"]);
+      assert.equal(new Set(scene.host.received.map(({ request }) => request!.conversationId)).size, 3);
+      assert.match(promptOf(scene.run(3)), /first[\s\S]*One\.[\s\S]*second[\s\S]*third/);
+      for (const received of scene.host.received) assertClean(received);
+    },
+  },
+  {
     name: "a second process with --continue resumes the remote conversation without sending history",
     setting: { script: [says("One."), [{ expect: { resume: true, conversationId: "same" } }, ...says("Two.")]] },
     async check(scene) {
