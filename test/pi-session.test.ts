@@ -1,6 +1,6 @@
 /** How the extension lives in Pi: activation, sessions, parked Runs, shutdown. */
 import { getEventListeners } from "node:events";
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -15,6 +15,7 @@ import { waiting } from "./waiting.ts";
 
 const test = suite("pi session");
 const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
+const SAY: Script = [{ text: "One." }, ...END];
 const CALL: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { awaitResults: true }, { textFrom: "results", template: "{read}" }, ...END];
 const PARK: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { hang: true }];
 const tools = [tool("read", "path")];
@@ -47,7 +48,7 @@ for (const line of LINES) {
       await activate(again);
       assert.is(again.registered.length, 2);
       assert.is(pi.registered.length, 1);
-      assert.equal([...again.handlers].map(([event, list]) => [event, list.length]), [["session_start", 2], ["session_shutdown", 2]]);
+      assert.equal([...again.handlers].map(([event, list]) => [event, list.length]), [["session_start", 2], ["session_tree", 2], ["session_shutdown", 2]]);
     }));
 }
 
@@ -301,6 +302,44 @@ test("D20 a turn that broke off leaves the remote conversation: the next prompt 
     assert.match(JSON.stringify(host.received[2]!.prompt.messages), /one.*One.*two/);
     assert.is(textOf((await ask([...messages, third.message, user("four")])).message), "Four.");
     for (const { violations } of host.received) assert.equal(violations, []);
+  }));
+
+test("PROTOCOL §10 another branch with the same user texts starts anew: its parked Run is closed, its handle is gone", () =>
+  onStage({ script: [[{ text: "One." }, ...END], PARK, [{ getBlob: "root" }, { expect: { resume: false, conversationId: "new" } }, { text: "Two." }, ...END]] }, async (stage) => {
+    const { ask, pi, host } = stage;
+    const first = await ask([user("one")], {}, { tools });
+    await ask([user("one"), first.message, user("two")], {}, { tools });
+    assert.equal(await handles(stage), ["s1.json"]);
+    await pi.fire("session_tree", "other");
+    await pi.fire("session_tree");
+    assert.equal(await handles(stage), ["s1.json"]);
+    await pi.fire("session_tree", "s1");
+    assert.equal(await handles(stage), []);
+    await host.received[1]!.closed;
+    assert.is(textOf((await ask([user("one"), { ...first.message, content: [{ type: "text", text: "Another." }] }, user("two")], {}, { tools })).message), "Two.");
+    assert.match(JSON.stringify(host.received[2]!.prompt.messages), "Another.");
+    assert.equal(host.received[2]!.violations, []);
+  }));
+
+test("a branch is left in a process that has asked nothing yet", () =>
+  onStage({ script: SAY }, async (stage) => {
+    await stage.ask([user("one")]);
+    assert.equal(await handles(stage), ["s1.json"]);
+    await stage.pi.fire("session_shutdown", "s1");
+    const again = new FakePi("1.6");
+    await createExtension({ env: stage.env, sessions: new Sessions() })(again);
+    await again.fire("session_tree", "s1");
+    assert.equal(await handles(stage), []);
+  }));
+
+test("a handle that cannot be removed is a note in the status, not an error in Pi", () =>
+  onStage({ script: SAY }, async (stage) => {
+    await stage.ask([user("one")]);
+    const json = join(stage.folder, "handles", "s1.json");
+    await rm(json);
+    await mkdir(join(json, "full"), { recursive: true });
+    await stage.pi.fire("session_tree", "s1");
+    assert.equal(stage.sessions.diagnostics.map(({ type }) => type), ["handle_not_removed"]);
   }));
 
 test("the workspace is the session's folder, not the process's", () =>

@@ -1,7 +1,6 @@
 /** What `/cursor` shows: how things stand, without any secret. */
 import { tokenEnd } from "../account/index.ts";
 import { readConfig } from "../driver/config.ts";
-import { fileHandleStore } from "../driver/handle-store.ts";
 import { VARIABLES, type Environment } from "../driver/variables.ts";
 import { cursorError } from "../session/errors.ts";
 import { tokenOf } from "./credentials.ts";
@@ -28,7 +27,7 @@ export async function statusText(context: PiSessionContext, { env, sessions, lis
     ["models", `${models.size}, ${list.catalog.source}${list.catalog.checkedAt === undefined ? "" : `, asked ${ago(list.catalog.checkedAt, now)}`}`],
     ["models warning", list.warning],
     ["handles", env["CURSOR_PROVIDER_HANDLE_DIR"] || VARIABLES.CURSOR_PROVIDER_HANDLE_DIR.initial],
-    ["this session", sessionId === undefined ? "none" : await handleText(sessionId, env)],
+    ["this session", sessionId === undefined ? "none" : await handleText(sessionId, sessions, env)],
     ["parked Run", parkedText(sessionId, sessions, now)],
     ...sessions.diagnostics.map((diagnostic): [string, string] => ["note", `${diagnostic.type}: ${diagnostic.message}`]),
   ];
@@ -55,9 +54,9 @@ async function loginText(context: PiSessionContext, env: Environment, now: numbe
   }
 }
 
-async function handleText(sessionId: string, env: Environment): Promise<string> {
+async function handleText(sessionId: string, sessions: Sessions, env: Environment): Promise<string> {
   try {
-    const handle = await fileHandleStore(undefined, env).load(sessionId);
+    const handle = await sessions.handlesOf(sessionId, env).load(sessionId);
     if (handle === undefined) return "no handle: the next turn opens a new remote conversation";
     const bytes = [...handle.blobs.values()].reduce((sum, blob) => sum + blob.length, handle.checkpoint.length);
     return `remote conversation ${handle.conversationId}, ${handle.blobs.size} blobs, ${bytes} bytes`;

@@ -55,6 +55,7 @@ class Extension {
     await this.#list.refresh(good ?? (this.#env[TOKEN_VARIABLE] || undefined));
     this.#register();
     this.#pi.on?.("session_start", (_, context) => this.#onStart(context));
+    this.#pi.on?.("session_tree", (_, context) => this.#onTree(context));
     this.#pi.on?.("session_shutdown", (_, context) => this.#onShutdown(context));
     this.#pi.registerCommand?.(PROVIDER, {
       description: "Cursor: origin, login, model list, this session's handle and parked Run",
@@ -127,6 +128,12 @@ class Extension {
     if (sessionId === undefined) return;
     this.#started.add(sessionId);
     this.#sessions.started(sessionId, context.cwd);
+  }
+
+  /** The person has gone to another place of the session's tree. */
+  async #onTree(context: PiSessionContext): Promise<void> {
+    const sessionId = context.sessionManager?.getSessionId();
+    if (sessionId !== undefined) await this.#sessions.rewound(sessionId, this.#env);
   }
 
   /** Ends this session's Runs; the last session of all takes everything with it. May be called again. */

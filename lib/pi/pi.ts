@@ -212,7 +212,7 @@ export interface PiSessionContext {
 export interface PiExtensionApi {
   registerProvider(name: string, config: PiProviderConfig): void;
   registerCommand?(name: string, command: { description: string; handler(args: string, context: PiSessionContext): Promise<void> }): void;
-  on?(event: "session_start" | "session_shutdown", handler: (event: unknown, context: PiSessionContext) => unknown): void;
+  on?(event: "session_start" | "session_tree" | "session_shutdown", handler: (event: unknown, context: PiSessionContext) => unknown): void;
   getActiveTools?(): string[];
   /** 1.x only. */
   registerVirtualModel?: unknown;

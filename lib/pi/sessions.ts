@@ -1,12 +1,15 @@
 /** The providers behind Pi's sessions: one each, so that a session's token, environment and parked Run are its own. */
 import { createProvider, type Provider } from "../index.ts";
+import { fileHandleStore, type HandleStore } from "../driver/handle-store.ts";
 import type { Environment } from "../driver/variables.ts";
+import { thrownText } from "../session/failures.ts";
 import { split } from "../session/history.ts";
 import type { Diagnostic, TurnRequest } from "../session/turn.ts";
 
 /** One session's provider, or that of a call without a session. */
 export class Slot {
   readonly provider: Provider;
+  readonly handles: HandleStore;
   readonly sessionId: string | undefined;
   readonly env: Environment;
   /** What the next Run logs in with; set before each leg. */
@@ -16,13 +19,15 @@ export class Slot {
   readonly #onIdle: (slot: Slot) => void;
 
   /** @param onIdle called when nothing is parked here any more */
-  constructor(sessionId: string | undefined, env: Environment, onDiagnostic: (diagnostic: Diagnostic) => void, onIdle: (slot: Slot) => void) {
+  constructor(sessionId: string | undefined, env: Environment, handles: HandleStore, onDiagnostic: (diagnostic: Diagnostic) => void, onIdle: (slot: Slot) => void) {
     this.sessionId = sessionId;
     this.env = env;
+    this.handles = handles;
     this.#onIdle = onIdle;
     this.provider = createProvider({
       accessToken: () => this.token,
       env,
+      handles,
       onDiagnostic: (diagnostic) => {
         if (diagnostic.type === "parked_run_lost") this.#forget();
         onDiagnostic(diagnostic);
@@ -118,6 +123,24 @@ export class Sessions {
     return slot;
   }
 
+  /** Where a session's handle is, or would be. */
+  handlesOf(sessionId: string, env: Environment): HandleStore {
+    return this.#slots.get(sessionId)?.handles ?? fileHandleStore(undefined, env);
+  }
+
+  /**
+   * A session's transcript is another branch now. The remote conversation holds the one that was left, and nobody can
+   * tell by the user's words: the next turn opens a new one.
+   */
+  async rewound(sessionId: string, env: Environment): Promise<void> {
+    this.#slots.get(sessionId)?.end();
+    try {
+      await this.handlesOf(sessionId, env).remove(sessionId);
+    } catch (error) {
+      this.#diagnose({ type: "handle_not_removed", message: `The handle of a branch that was left cannot be removed: ${thrownText(error)}` });
+    }
+  }
+
   /** The slot of a session, if it has one. */
   find(sessionId: string): Slot | undefined {
     return this.#slots.get(sessionId);
@@ -156,11 +179,12 @@ export class Sessions {
   }
 
   #make(sessionId: string | undefined, env: Environment): Slot {
-    const onDiagnostic = (diagnostic: Diagnostic): void => {
-      this.diagnostics.push(diagnostic);
-      if (this.diagnostics.length > 5) this.diagnostics.shift();
-    };
-    return new Slot(sessionId, env, onDiagnostic, (slot) => this.#oneOffs.delete(slot));
+    return new Slot(sessionId, env, fileHandleStore(undefined, env), (diagnostic) => this.#diagnose(diagnostic), (slot) => this.#oneOffs.delete(slot));
+  }
+
+  #diagnose(diagnostic: Diagnostic): void {
+    this.diagnostics.push(diagnostic);
+    if (this.diagnostics.length > 5) this.diagnostics.shift();
   }
 }
 

@@ -3,7 +3,25 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { assertClean, assertPrinted, END, lastText, messagesOf, promptOf, says, type Case } from "./case.ts";
+import type { RpcPi } from "./process.ts";
 import type { Scene } from "./scene.ts";
+
+/** An extension whose command goes to the n-th message of a role. */
+const NAVIGATOR = `
+export default function (pi) {
+  pi.registerCommand("goto", { description: "Go to a message.", async handler(args, ctx) {
+    const [role, index] = args.split(" ");
+    const entries = ctx.sessionManager.getEntries().filter(({ type, message }) => type === "message" && message.role === role);
+    await ctx.navigateTree(entries[Number(index)].id, { summarize: false });
+    ctx.ui.notify("went there");
+  } });
+}`;
+const navigating = { files: { "navigator.js": NAVIGATOR } };
+const goTo = async (pi: RpcPi, place: string) => {
+  const from = pi.mark;
+  await pi.ask({ type: "prompt", message: `/goto ${place}` });
+  await pi.until((line) => line["message"] === "went there", from, "the navigation");
+};
 
 const handles = async (scene: Scene) => (await readdir(join(scene.folder, "handles"))).filter((name) => name.endsWith(".json"));
 
@@ -134,6 +152,44 @@ export const SESSION_CASES: readonly Case[] = [
       assertClean(scene.run(1));
       assert.match(promptOf(scene.run(1)), /first[\s\S]*One\./);
       assert.equal((await handles(scene)).length, 2);
+    },
+  },
+  {
+    name: "going back inside a turn: what the model said after it is not in the next conversation",
+    setting: {
+      ...navigating,
+      script: [
+        [{ mcp: { tool: "bash", args: { command: "echo BLUE" } } }, { awaitResults: true }, { text: "Rewound." }, ...END],
+        [{ expect: { resume: false, conversationId: "new" } }, ...says("Next.")],
+      ],
+    },
+    async check(scene) {
+      const pi = scene.rpc(["-e", "./navigator.js"]);
+      await pi.prompt("run it");
+      await goTo(pi, "toolResult 0");
+      assert.equal(lastText(await pi.prompt("go on")), "Next.");
+      assertClean(scene.run(1));
+      assert.match(promptOf(scene.run(1)), /BLUE/);
+      assert.doesNotMatch(promptOf(scene.run(1)), /Rewound/);
+    },
+  },
+  {
+    name: "going to a branch with the same user texts: the next conversation is told that branch's answers",
+    setting: {
+      ...navigating,
+      script: [says("One."), says("ANSWER A"), says("ANSWER B"), [{ expect: { resume: false, conversationId: "new" } }, ...says("Last.")]],
+    },
+    async check(scene) {
+      const pi = scene.rpc(["-e", "./navigator.js"]);
+      await pi.prompt("first");
+      await pi.prompt("again");
+      await goTo(pi, "assistant 0");
+      await pi.prompt("again");
+      await goTo(pi, "assistant 1");
+      assert.equal(lastText(await pi.prompt("what did you say?")), "Last.");
+      for (const received of scene.host.received) assertClean(received);
+      assert.match(promptOf(scene.run(3)), /ANSWER A/);
+      assert.doesNotMatch(promptOf(scene.run(3)), /ANSWER B/);
     },
   },
   {
