@@ -62,8 +62,8 @@ export class FakePi implements PiExtensionApi {
     return this.registered.at(-1)!.config;
   }
 
-  async fire(event: "session_start" | "session_tree" | "session_shutdown", sessionId?: string, cwd?: string): Promise<void> {
-    const context: PiSessionContext = { ...(sessionId !== undefined && { sessionManager: { getSessionId: () => sessionId } }), ...(cwd !== undefined && { cwd }) };
+  async fire(event: "session_start" | "session_tree" | "session_shutdown", sessionId?: string, cwd?: string, more: Partial<NonNullable<PiSessionContext["sessionManager"]>> = {}): Promise<void> {
+    const context: PiSessionContext = { ...(sessionId !== undefined && { sessionManager: { getSessionId: () => sessionId, ...more } }), ...(cwd !== undefined && { cwd }) };
     for (const handler of this.handlers.get(event) ?? []) await handler({ type: event, reason: "startup" }, context);
   }
 }

@@ -321,6 +321,33 @@ test("PROTOCOL §10 another branch with the same user texts starts anew: its par
     assert.equal(host.received[2]!.violations, []);
   }));
 
+for (const [what, more, files] of [
+  ["keeps, in a file", { getSessionFile: () => "/sessions/s1.jsonl" }, ["s1.json"]],
+  ["does not keep, in memory until it shuts down", { getSessionFile: () => undefined }, []],
+  ["says nothing of, in a file", {}, ["s1.json"]],
+] as const)
+  test(`the handle of a session that Pi ${what}`, () =>
+    onStage({ script: [SAY, [{ expect: { resume: true } }, ...SAY], [{ expect: { resume: files.length > 0 } }, ...SAY]] }, async (stage) => {
+      const { ask, pi, host } = stage;
+      await pi.fire("session_start", "s1", stage.folder, more);
+      const { message } = await ask([user("one")]);
+      await ask([user("one"), message, user("two")]);
+      assert.equal(await handles(stage), files);
+      await pi.fire("session_shutdown", "s1");
+      await pi.fire("session_start", "s1", stage.folder, more);
+      await ask([user("one"), message, user("two"), message, user("three")]);
+      for (const { violations } of host.received) assert.equal(violations, []);
+    }));
+
+test("a branch is left by a session that Pi does not keep, too", () =>
+  onStage({ script: [SAY, [{ expect: { resume: false } }, ...SAY]] }, async ({ ask, pi, host, folder }) => {
+    await pi.fire("session_start", "s1", folder, { getSessionFile: () => undefined });
+    const { message } = await ask([user("one")]);
+    await pi.fire("session_tree", "s1");
+    await ask([user("one"), message, user("two")]);
+    assert.equal(host.received[1]!.violations, []);
+  }));
+
 test("a branch is left in a process that has asked nothing yet", () =>
   onStage({ script: SAY }, async (stage) => {
     await stage.ask([user("one")]);

@@ -124,10 +124,11 @@ class Extension {
   }
 
   #onStart(context: PiSessionContext): void {
-    const sessionId = context.sessionManager?.getSessionId();
-    if (sessionId === undefined) return;
+    const manager = context.sessionManager;
+    if (manager === undefined) return;
+    const sessionId = manager.getSessionId();
     this.#started.add(sessionId);
-    this.#sessions.started(sessionId, context.cwd);
+    this.#sessions.started(sessionId, context.cwd, manager.getSessionFile === undefined || manager.getSessionFile() !== undefined);
   }
 
   /** The person has gone to another place of the session's tree. */

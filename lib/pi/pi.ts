@@ -204,7 +204,11 @@ export interface PiSessionContext {
   cwd?: string;
   hasUI?: boolean;
   ui?: { notify(message: string, type?: "info" | "warning" | "error"): void };
-  sessionManager?: { getSessionId(): string };
+  sessionManager?: {
+    getSessionId(): string;
+    /** Undefined for a session that is not kept. */
+    getSessionFile?(): string | undefined;
+  };
   modelRegistry?: { getApiKeyForProvider?(provider: string): Promise<string | undefined> };
 }
 

@@ -1,6 +1,6 @@
 /** The providers behind Pi's sessions: one each, so that a session's token, environment and parked Run are its own. */
 import { createProvider, type Provider } from "../index.ts";
-import { fileHandleStore, type HandleStore } from "../driver/handle-store.ts";
+import { fileHandleStore, memoryHandleStore, type HandleStore } from "../driver/handle-store.ts";
 import type { Environment } from "../driver/variables.ts";
 import { thrownText } from "../session/failures.ts";
 import { split } from "../session/history.ts";
@@ -85,12 +85,15 @@ export class Sessions {
   readonly #oneOffs = new Set<Slot>();
   /** The working folder of each session that has started. */
   readonly #folders = new Map<string, string | undefined>();
+  /** The sessions that Pi does not keep. */
+  readonly #fleeting = new Set<string>();
   /** The last diagnostics, for the status. */
   readonly diagnostics: Diagnostic[] = [];
 
-  /** A session has started in a folder. */
-  started(sessionId: string, folder: string | undefined): void {
+  /** A session has started in a folder. Where Pi does not keep it, nothing of it may outlive the process. */
+  started(sessionId: string, folder: string | undefined, isKept: boolean): void {
     this.#folders.set(sessionId, folder);
+    if (!isKept) this.#fleeting.add(sessionId);
   }
 
   /** Whether any session has started and is not over. */
@@ -159,6 +162,7 @@ export class Sessions {
     const slot = this.#slots.get(sessionId);
     this.#slots.delete(sessionId);
     this.#folders.delete(sessionId);
+    this.#fleeting.delete(sessionId);
     await slot?.close();
   }
 
@@ -168,6 +172,7 @@ export class Sessions {
     this.#slots.clear();
     this.#oneOffs.clear();
     this.#folders.clear();
+    this.#fleeting.clear();
     await Promise.all(slots.map((slot) => slot.close()));
   }
 
@@ -179,7 +184,8 @@ export class Sessions {
   }
 
   #make(sessionId: string | undefined, env: Environment): Slot {
-    return new Slot(sessionId, env, fileHandleStore(undefined, env), (diagnostic) => this.#diagnose(diagnostic), (slot) => this.#oneOffs.delete(slot));
+    const handles = sessionId === undefined || this.#fleeting.has(sessionId) ? memoryHandleStore() : fileHandleStore(undefined, env);
+    return new Slot(sessionId, env, handles, (diagnostic) => this.#diagnose(diagnostic), (slot) => this.#oneOffs.delete(slot));
   }
 
   #diagnose(diagnostic: Diagnostic): void {

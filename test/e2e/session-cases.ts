@@ -119,6 +119,15 @@ export const SESSION_CASES: readonly Case[] = [
     },
   },
   {
+    name: "a session that Pi does not keep leaves no handle behind, and goes on while it lasts",
+    setting: { script: [says("One."), [{ expect: { resume: true, conversationId: "same" } }, ...says("Two.")]] },
+    async check(scene) {
+      assertPrinted(await scene.print(["--no-session", "first", "second"]), "Two.");
+      for (const received of scene.host.received) assertClean(received);
+      assert.deepEqual(await readdir(join(scene.folder, "handles")), []);
+    },
+  },
+  {
     name: "a second process after a tool round resumes too",
     setting: {
       script: [
