@@ -125,6 +125,27 @@ test("H4 an abort in onPayload, in onResponse and between them is an abort, and 
     }
   }));
 
+for (const [what, sessionId] of [["", "s1"], [" without a session", ""]] as const) {
+  const atDone = (run: () => unknown) => (event: unknown) => ((event as { type: string }).type === "done" ? run() : undefined);
+
+  test(`H4 an abort in a hook at the end of a leg with calls${what} ends its Run`, () =>
+    onStage({ script: PARK }, async ({ ask, host }) => {
+      const stop = new AbortController();
+      const { message } = await ask([user("read it")], { sessionId, signal: stop.signal, onProviderStreamEvent: atDone(() => (stop.abort(), new Promise(() => {}))) }, { tools });
+      assert.is(message.stopReason, "aborted");
+      await host.received[0]!.closed;
+      assert.is(host.received[0]!.rstCode, 8);
+    }));
+
+  test(`a hook that throws at the end of a leg with calls${what} ends its Run`, () =>
+    onStage({ script: PARK }, async ({ ask, host }) => {
+      const { message } = await ask([user("read it")], { sessionId, onProviderStreamEvent: atDone(() => Promise.reject(new Error("hook broke"))) }, { tools });
+      assert.match(message.errorMessage!, "hook broke");
+      await host.received[0]!.closed;
+      assert.is(host.received[0]!.rstCode, 8);
+    }));
+}
+
 for (const delay of [0, 1, 3, 8, 20, 60])
   test(`H4 an abort ${delay} ms after the call is an abort, within 50 ms`, () =>
     onStage({ script: [{ wait: 5 }, { text: "a" }, { hang: true }] }, async ({ stream }) => {

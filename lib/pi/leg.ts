@@ -42,20 +42,27 @@ async function run(world: LegWorld, model: PiModel, context: PiContext, options:
   slot.resume(request.model.id);
   const calls: string[] = [];
   let answered = false;
+  let ended = false;
   try {
     for await (const event of slot.provider.stream(request, signal && { signal })) {
       if (!answered) {
         answered = true;
         await unlessAborted(options.onResponse?.({ status: 200, headers: { "content-type": "application/connect+proto" } }, model), signal);
       }
-      await unlessAborted(options.onProviderStreamEvent?.(event, model), signal);
       if (event.type === "tool_call") calls.push(event.id);
       if (event.type === "reset") calls.length = 0;
-      if (event.type === "done") world.sessions.ended(slot, request.model.id, calls, signal);
+      if (event.type === "done") {
+        // Before the hook, so that an abort which strikes it finds the parked Run.
+        world.sessions.ended(slot, request.model.id, calls, signal);
+        ended = true;
+      }
+      await unlessAborted(options.onProviderStreamEvent?.(event, model), signal);
       answer.take(event);
     }
   } catch (error) {
-    world.sessions.ended(slot, request.model.id, [], signal);
+    // Pi never hears of the calls then, so nobody would come back to a parked Run.
+    if (ended) slot.end();
+    else world.sessions.ended(slot, request.model.id, [], signal);
     throw error;
   }
 }

@@ -92,6 +92,26 @@ export const EXTENSION_CASES: readonly Case[] = [
     },
   },
   {
+    name: "an abort while a hook looks at the end of a leg closes the stream that waits for results",
+    // 0.73 shows no events of the stream.
+    line: "1.6",
+    setting: {
+      files: { "slow.js": `export default (pi) => pi.on("provider_stream_event", (event) => (JSON.stringify(event).includes('"done"') ? new Promise(() => {}) : undefined));` },
+      script: [[{ mcp: { tool: "bash", args: { command: "echo unseen" } } }, { hang: true }]],
+    },
+    async check(scene) {
+      const pi = scene.rpc(["-e", "./slow.js"]);
+      const from = pi.mark;
+      await pi.ask({ type: "prompt", message: "run it" });
+      await pi.until((line) => (line["assistantMessageEvent"] as { type?: string } | undefined)?.type === "toolcall_end", from, "the call");
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await pi.ask({ type: "abort" });
+      await pi.settled(from);
+      await scene.run(0).closed;
+      assert.equal(scene.run(0).rstCode, 8);
+    },
+  },
+  {
     name: "SIGTERM in the middle of an answer closes the stream and the process",
     setting: { script: [{ text: "Once" }, { hang: true }] },
     async check(scene) {
