@@ -179,15 +179,34 @@ for (const [what, onPayload, words] of [
   ["throws", () => { throw new Error("hook broke"); }, "hook broke"],
   ["rejects", () => Promise.reject(new Error("hook broke")), "hook broke"],
   ["gives back what is no request", () => 7, "invalid_payload"],
-  ["gives back an empty object", () => ({}), "local error"],
-] as [string, () => unknown, string][])
+  ["gives back null", () => null, "invalid_payload"],
+  ["gives back an empty object", () => ({}), "names no model. \\[local error: invalid_payload\\]"],
+  ["gives back a request without messages", (payload) => ({ ...(payload as object), messages: undefined }), "invalid_payload"],
+  ["gives back a request without tools", (payload) => ({ ...(payload as object), tools: undefined }), "invalid_payload"],
+  ["takes the model out of the request", (payload) => void delete (payload as { model?: unknown }).model, "invalid_payload"],
+] as [string, (payload: unknown) => unknown, string][])
   test(`H13 an onPayload that ${what} ends the stream with an error`, () =>
     onStage({}, async ({ ask, host }) => {
-      const { events, message } = await ask([user("hi")], { onPayload });
-      assert.equal(types(events), ["error"]);
-      assert.match(message.errorMessage!, words);
+      for (const sessionId of ["s1", ""]) {
+        const { events, message } = await ask([user("hi")], { onPayload, sessionId });
+        assert.equal(types(events), ["error"]);
+        assert.match(message.errorMessage!, new RegExp(words));
+      }
       assert.is(host.received.length, 0);
     }));
+
+test("onPayload is not to blame for a request that was wrong before", () =>
+  onStage({}, async ({ ask }) => {
+    const { message } = await ask([], { onPayload: (payload) => payload });
+    assert.match(message.errorMessage!, "invalid_request");
+  }));
+
+test("onPayload cannot move a request to another session, not in place either", () =>
+  onStage({ script: [[{ text: "One." }, ...END], [{ expect: { resume: true } }, { text: "Two." }, ...END]] }, async ({ ask, host }) => {
+    const { message } = await ask([user("one")], { onPayload: (payload) => void Object.assign(payload as object, { sessionId: "other" }) });
+    await ask([user("one"), message, user("two")]);
+    assert.equal(host.received[1]!.violations, []);
+  }));
 
 test("onResponse is told once a leg, before anything of the answer; each event is shown as it came", () =>
   onStage({}, async ({ stream }) => {

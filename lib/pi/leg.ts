@@ -1,6 +1,7 @@
 /** One of Pi's calls, from its arguments to the end of its stream. Nothing here throws into Pi. */
 import { unlessAborted } from "../driver/settle.ts";
 import type { Environment } from "../driver/variables.ts";
+import { checkRequest } from "../session/check-request.ts";
 import { aborted, CursorError } from "../session/errors.ts";
 import type { TurnRequest } from "../session/turn.ts";
 import { Answer } from "./answer.ts";
@@ -69,11 +70,15 @@ async function run(world: LegWorld, model: PiModel, context: PiContext, options:
 
 /** Lets a hook see and replace the request; the session stays what it is, or a hook could mix two. */
 async function payload(request: TurnRequest, model: PiModel, { onPayload }: PiStreamOptions): Promise<TurnRequest> {
-  const replaced = await onPayload?.(request, model);
-  if (replaced === undefined || replaced === request) return request;
-  if (typeof replaced !== "object" || replaced === null) throw new CursorError({ kind: "local", code: "invalid_payload", message: "An extension replaced the request with what is none.", nextStep: "Look for a before_provider_request handler that does not know this provider." });
-  const { sessionId: _, ...rest } = replaced as TurnRequest;
-  return { ...rest, ...(request.sessionId !== undefined && { sessionId: request.sessionId }) };
+  // A request that is wrong already is none to show: the provider says what is wrong.
+  if (onPayload === undefined || checkRequest(request) !== undefined) return request;
+  const { sessionId } = request;
+  const given = await onPayload(request, model);
+  const replaced = (given === undefined ? request : given) as TurnRequest;
+  const wrong = checkRequest(replaced);
+  if (wrong !== undefined) throw new CursorError({ kind: "local", code: "invalid_payload", message: `An extension replaced the request with what is none: ${wrong}`, nextStep: "Look for a before_provider_request handler that does not know this provider." });
+  const { sessionId: _, ...rest } = replaced;
+  return { ...rest, ...(sessionId !== undefined && { sessionId }) };
 }
 
 /** A context whose shape is not understood would look like one without prompt and tools: say so loudly. */
