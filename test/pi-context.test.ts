@@ -141,6 +141,17 @@ test("a model that does not say what it takes may get images", () => {
   assert.equal(readContext({ messages: [{ role: "user", content: [IMAGE] }] }, unsaid).messages[0]!.content, [{ type: "image", mimeType: "image/png", data: "AAAA" }]);
 });
 
+for (const [what, content, parts] of [
+  ["a text alone", "r", [{ type: "text", text: "r" }]],
+  ["parts that are none", [null, "r", 7, { type: "text" }, { type: "image", data: "AAAA" }, { type: "text", text: "r" }], [{ type: "text", text: "r" }]],
+  ["nothing", undefined, []],
+  ["null", null, []],
+  ["an object", { text: "r" }, []],
+] as [string, unknown, unknown][])
+  test(`a tool's content of ${what} is read`, () => {
+    assert.equal(of({ role: "toolResult", toolCallId: "1", toolName: "t", content } as PiMessage).messages[0]!.content, parts);
+  });
+
 for (const [what, content] of [["no parts", []], ["an empty text", ""], ["blanks", "  \n"]] as const)
   test(`empty user content of ${what} is read`, () => {
     assert.equal(of({ role: "user", content }).messages, [{ role: "user", content }]);

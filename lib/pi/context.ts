@@ -1,6 +1,6 @@
 /** From Pi's context, in either shape, to what a leg is asked with. */
 import type { AssistantMessage, ImagePart, Message, TextPart, Tool, ToolCallPart, TurnRequest } from "../session/turn.ts";
-import type { PiAssistantMessage, PiContext, PiImage, PiMessage, PiModel, PiSystemMessage, PiText, PiThinking, PiTool, PiToolCall } from "./pi.ts";
+import type { PiAssistantMessage, PiContext, PiMessage, PiModel, PiSystemMessage, PiText, PiThinking, PiTool, PiToolCall, PiToolResult } from "./pi.ts";
 
 /** What stands for an image that the model cannot see; Pi's own providers say the same. */
 const USER_IMAGE = "(image omitted: model does not support images)";
@@ -59,7 +59,7 @@ function readTool(tool: PiTool): Tool {
 
 interface Known {
   readonly content: PiMessage["content"];
-  readonly length: number;
+  readonly length: number | undefined;
   readonly stopReason: string | undefined;
   readonly read: Message[];
 }
@@ -71,9 +71,9 @@ function readMessage(message: PiMessage, provider: string, images: boolean): Mes
   const { content } = message;
   const stopReason = message.role === "assistant" ? message.stopReason : undefined;
   const before = known.get(message);
-  if (before !== undefined && before.content === content && before.length === content.length && before.stopReason === stopReason) return before.read;
+  if (before !== undefined && before.content === content && before.length === content?.length && before.stopReason === stopReason) return before.read;
   const read = readNewMessage(message, provider, images);
-  known.set(message, { content, length: content.length, stopReason, read });
+  known.set(message, { content, length: content?.length, stopReason, read });
   return read;
 }
 
@@ -89,7 +89,7 @@ function readNewMessage(message: PiMessage, provider: string, images: boolean): 
           role: "tool",
           toolCallId: message.toolCallId,
           toolName: message.toolName,
-          content: readParts(message.content, images, TOOL_IMAGE),
+          content: readParts(partsOf(message.content), images, TOOL_IMAGE),
           ...(message.isError && { isError: true }),
         },
       ];
@@ -124,12 +124,21 @@ function readBlock(part: PiText | PiThinking | PiToolCall, ours: boolean): Assis
   }
 }
 
-/** Text and images; images a model cannot see become one note each row of them. */
-function readParts(content: readonly (PiText | PiImage)[], images: boolean, note: string): (TextPart | ImagePart)[] {
+/**
+ * What a tool gave back, as parts. 0.73 hands on whatever its author returned, and what is no part would fail this turn
+ * and all that follow.
+ */
+function partsOf(content: unknown): PiToolResult["content"] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return Array.isArray(content) ? content : [];
+}
+
+/** Text and images; images a model cannot see become one note each row of them. What is no part is left out. */
+function readParts(content: PiToolResult["content"], images: boolean, note: string): (TextPart | ImagePart)[] {
   const parts: (TextPart | ImagePart)[] = [];
   for (const part of content) {
-    if (part.type === "text") parts.push({ type: "text", text: part.text });
-    else if (part.type !== "image") continue;
+    if (part?.type === "text" && typeof part.text === "string") parts.push({ type: "text", text: part.text });
+    else if (part?.type !== "image" || typeof part.data !== "string" || typeof part.mimeType !== "string") continue;
     else if (images) parts.push({ type: "image", mimeType: part.mimeType, data: part.data });
     else if ((parts.at(-1) as TextPart | undefined)?.text !== note) parts.push({ type: "text", text: note });
   }

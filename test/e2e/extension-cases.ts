@@ -15,6 +15,8 @@ export default function (pi) {
   const note = (value) => appendFileSync("seen.jsonl", JSON.stringify(value) + "\\n");
   pi.registerTool(tool("gate", "opened", {}, () => pi.registerTool(tool("late_tool", "late result"))));
   pi.registerTool(tool("finish", "finished", { terminate: true }));
+  pi.registerTool({ ...tool("bare"), async execute() { return { content: "bare text", details: {} }; } });
+  pi.registerTool({ ...tool("holes"), async execute() { return { content: [null, { type: "text", text: "whole" }], details: {} }; } });
   pi.on("before_provider_request", ({ payload }) => {
     note({ payload });
     if (process.env.REPLACE) return { ...payload, messages: [{ role: "user", content: process.env.REPLACE }] };
@@ -35,6 +37,17 @@ export const EXTENSION_CASES: readonly Case[] = [
       assertPrinted(await scene.print([...HELPED, "open it"]), "late result");
       assert.equal(scene.host.received.length, 1);
       assertClean(scene.run(0));
+    },
+  },
+  {
+    name: "a tool that gives back a text instead of parts, or holes between them, fails no turn",
+    // 1.6 makes an error result of it by itself.
+    line: "0.73",
+    setting: { files, script: [[{ mcp: { tool: "bare" } }, { awaitResults: true }, { mcp: { tool: "holes" } }, { awaitResults: true }, { text: "Done." }, ...END], says("After.")] },
+    async check(scene) {
+      assertPrinted(await scene.print([...HELPED, "try them", "go on"]), "After.");
+      for (const received of scene.host.received) assertClean(received);
+      assert.deepEqual(scene.run(0).results.map(({ text }) => text), ["bare text", "whole"]);
     },
   },
   {
