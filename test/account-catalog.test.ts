@@ -232,7 +232,9 @@ for (const [what, content] of [
   ["rows that are no list", kept({})],
   ["a row that is no object", kept([null])],
   ["a row with an empty slug", kept([{ ...ROW, slug: "" }])],
-  ["a row with a name that is too long", kept([{ ...ROW, name: "x".repeat(501) }])],
+  ["a row with a slug that is too long", kept([{ ...ROW, slug: "x".repeat(201) }])],
+  ["a row with an id that is none", kept([{ ...ROW, id: "a b" }])],
+  ["a row without a name", kept([{ ...ROW, name: 7 }])],
   ["a row with a window of nothing", kept([{ ...ROW, contextWindow: 0 }])],
   ["a row with a window that is no number", kept([{ ...ROW, contextWindow: "1" }])],
   ["a row with levels that are none", kept([{ ...ROW, thinkingLevelMap: 7 }])],
@@ -248,6 +250,28 @@ for (const [what, content] of [
       await ask();
       await writeFile(file, content);
       assert.is(await readLastKnown(file), undefined);
+    }));
+
+test("a kept list is read without what is no row, its names and windows as a list may have them", () =>
+  withPlace({}, async ({ file, ask }) => {
+    await ask();
+    await writeFile(file, kept([{ ...ROW, slug: " " }, { ...ROW, name: "\u001bA", contextWindow: 1e13 }, null, ...Array.from({ length: 1_000 }, () => ROW)]));
+    const { rows } = (await readLastKnown(file))!;
+    assert.equal([rows.length, rows[0]], [1_000, { ...ROW, contextWindow: 10_000_000 }]);
+  }));
+
+const LONG = "n".repeat(2_000);
+for (const [what, more, leftOut] of [
+  ["a slug that is none", [{ modelId: "a b" }], 1],
+  ["a name of 2,000 characters", [{ modelId: "a", displayName: LONG }], 0],
+  ["30,000 models", Array.from({ length: 30_000 }, (_, index) => ({ modelId: `m-${index}`, displayName: LONG.slice(0, 100) })), 29_001],
+] as const)
+  test(`a list with ${what} can be kept: it is asked for once`, () =>
+    withPlace({ usable: [{ modelId: "composer-2.5" }, ...more], available: [] }, async ({ ask, warnings }) => {
+      const first = await ask({ now: () => 1 });
+      assert.is(first.source, "service");
+      assert.equal(await ask({ now: () => 2 }), { rows: first.rows, source: "current", checkedAt: 1 });
+      assert.equal(warnings, leftOut === 0 ? [] : [`The model list lacks ${leftOut} of the account's models: their slugs cannot be used, or they are more than 1000.`]);
     }));
 
 test("a kept list is read back as it was, and foreign levels are dropped", () =>

@@ -2,11 +2,12 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { levelOf } from "../lib/account/levels.ts";
-import { rowsOf, type Answers, type ModelRow } from "../lib/account/rows.ts";
+import { MOST_ROWS, rowsOf as read, type Answers, type ModelRow } from "../lib/account/rows.ts";
 
 type Available = NonNullable<Answers["available"]>[number];
 type Variant = NonNullable<Available["variants"]>[number];
 
+const rowsOf = (answers: Answers): ModelRow[] => read(answers).rows;
 const usable = (...slugs: string[]) => slugs.map((modelId) => ({ modelId, displayName: modelId }));
 const variant = (legacySlug: string, parameters: Record<string, string>, more: Partial<Variant> = {}): Variant => ({
   legacySlug,
@@ -203,6 +204,44 @@ test("the default is found among a row's levels too", () => {
 
 test("a default that is no row changes nothing", () => {
   assert.equal(ids(rowsOf({ usable: usable("a", "b"), defaultSlug: "c" })), ["a", "b"]);
+});
+
+for (const [what, slug] of [["blanks", "  "], ["a blank in it", "a b"], ["a control character", "a\u001b[2J"], ["a line break", "a\n"], ["another script", "модель"], ["201 characters", "x".repeat(201)]] as const)
+  test(`a slug of ${what} is in no row, by no way`, () => {
+    const { rows, leftOut } = read({ usable: usable("ok", slug) });
+    assert.equal([ids(rows), leftOut], [["ok"], 1]);
+    const variants = [variant("ok", { effort: "low" }), variant(slug, { effort: "high" })];
+    assert.equal(rowsOf({ usable: usable("ok", slug), available: [{ name: slug, serverModelName: slug, variants }, { name: slug }] }), [{ ...rows[0], images: false }]);
+    assert.equal(ids(rowsOf({ usable: [{ modelId: "x", aliases: [slug] }], available: [{ name: slug }] })), ["x"]);
+  });
+
+for (const [what, displayName, name] of [
+  ["control characters", "\u001b]0;x\u0007A\u009b31m\r\nB\u2028", "]0;x A 31m B"],
+  ["nothing but control characters", "\u0000\u001b", "a"],
+  ["300 characters", "😀".repeat(300), "😀".repeat(200)],
+] as const)
+  test(`a name of ${what} is shown without what a terminal would obey, and cut`, () => {
+    assert.is(rowsOf({ usable: [{ modelId: "a", displayName }] })[0]!.name, name);
+    assert.is(rowsOf({ usable: usable("a"), available: [{ name: "a", clientDisplayName: displayName }] })[0]!.name, name);
+  });
+
+test("a window has at most ten million tokens", () => {
+  const [row] = rowsOf({ usable: usable("x"), available: [{ name: "x", variants: [variant("x", { context: "9999999m" })] }] });
+  assert.is(row!.contextWindow, 10_000_000);
+  assert.is(rowsOf({ usable: usable("x"), available: [{ name: "x", contextTokenLimit: 2 ** 31 - 1 }] })[0]!.contextWindow, 10_000_000);
+});
+
+test("a list is full at its most rows, whatever it is made of, and soon", () => {
+  const start = performance.now();
+  const many = Array.from({ length: 60_000 }, (_, index) => `m-${index}`);
+  const bare = read({ usable: usable(...many) });
+  assert.equal([bare.rows.length, bare.leftOut], [MOST_ROWS, 60_000 - MOST_ROWS]);
+  const same = read({ usable: usable(...many.map(() => "same")) });
+  assert.equal([same.rows.length, same.leftOut], [MOST_ROWS, 60_000 - MOST_ROWS]);
+  const variants = many.map((slug) => variant(slug, { knob: slug }));
+  const offered = read({ usable: usable(...many), available: Array.from({ length: 9 }, () => ({ name: "x", variants })) });
+  assert.equal([offered.rows.length, offered.leftOut], [MOST_ROWS, 5]);
+  assert.ok(performance.now() - start < 10_000);
 });
 
 const LEVELS: [parameters: Record<string, string>, level: string | undefined][] = [

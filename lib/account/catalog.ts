@@ -10,7 +10,7 @@ import { unaryHeaders } from "./headers.ts";
 import { readLastKnown, writeLastKnown } from "./last-known.ts";
 import { AvailableModelsRequest, AvailableModelsResponse, GetDefaultModelForCliResponse, GetUsableModelsRequest, GetUsableModelsResponse } from "./messages.ts";
 import { accountOrigin, type OriginOptions } from "./origin.ts";
-import { rowsOf, type ModelRow } from "./rows.ts";
+import { MOST_ROWS, rowsOf, type ModelRow } from "./rows.ts";
 import { tokenSubject } from "./token.ts";
 
 /** How long a list counts as current, in ms. */
@@ -32,7 +32,7 @@ export interface CatalogOptions extends OriginOptions {
   file?: string | undefined;
   /** Ask even where the kept list is still current. */
   force?: boolean;
-  /** Told, in words, when the list is not the service's current one, and why. */
+  /** Told, in words, when the list is not the service's current one, or not all of it, and why. */
   onWarning?: (warning: string) => void;
   /** ms since 1970. Default: the clock. */
   now?: () => number;
@@ -88,7 +88,7 @@ export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
 }
 
 /** Asks the three calls at once. Only the usable models are a must; the others are waited for two seconds at most. */
-async function ask(origin: URL, accessToken: string, { env = process.env, signal, timeoutMs = TIMEOUT_MS }: CatalogOptions): Promise<ModelRow[]> {
+async function ask(origin: URL, accessToken: string, { env = process.env, signal, timeoutMs = TIMEOUT_MS, onWarning }: CatalogOptions): Promise<ModelRow[]> {
   return withConnection(origin, signal, async (call) => {
     const unary = <Q, A>(name: string, request: Message<Q> | undefined, value: Q, response: Message<A>, limit: number) =>
       proto(call, env, accessToken, `${SERVICE}/${name}`, request?.encode(value) ?? new Uint8Array(0), response, limit);
@@ -98,8 +98,9 @@ async function ask(origin: URL, accessToken: string, { env = process.env, signal
       unary("AvailableModels", AvailableModelsRequest, { useModelParameters: true, doNotUseMarkdown: true }, AvailableModelsResponse, extra).catch(absent),
       unary("GetDefaultModelForCli", undefined, {}, GetDefaultModelForCliResponse, extra).catch(absent),
     ]);
-    const rows = rowsOf({ usable: usable.models ?? [], available: available?.models, defaultSlug: chosen?.model?.modelId });
+    const { rows, leftOut } = rowsOf({ usable: usable.models ?? [], available: available?.models, defaultSlug: chosen?.model?.modelId });
     if (rows.length === 0) throw failed("remote", "no_models", "The service lists no model for this account.");
+    if (leftOut > 0) onWarning?.(`The model list lacks ${leftOut} of the account's models: their slugs cannot be used, or they are more than ${MOST_ROWS}.`);
     return rows;
   });
 }

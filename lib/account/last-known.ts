@@ -2,8 +2,7 @@
 import { dirname, join } from "node:path";
 import { DISK, temporaryName } from "../driver/disk.ts";
 import { jsonObject } from "./json.ts";
-import { THINKING_LEVELS, type ThinkingLevel } from "./levels.ts";
-import type { ModelRow } from "./rows.ts";
+import { fitRow, MOST_ROWS, type ModelRow } from "./rows.ts";
 
 /** The most bytes of the file that are read. */
 const FILE_BYTES = 4 * 1024 * 1024;
@@ -15,7 +14,7 @@ export interface LastKnown {
   rows: ModelRow[];
 }
 
-/** What the file holds; undefined where it is absent, too large or not ours. Never throws. */
+/** What the file holds; undefined where it is absent, too large or not ours. Rows that are none are left out. Never throws. */
 export async function readLastKnown(file: string): Promise<LastKnown | undefined> {
   try {
     const bytes = await DISK.read(file, (size) => {
@@ -48,30 +47,6 @@ function parsed(bytes: Uint8Array): LastKnown | undefined {
   const object = jsonObject(bytes);
   const { checkedAt, account, rows } = object ?? {};
   if (typeof checkedAt !== "number" || !Number.isFinite(checkedAt) || typeof account !== "string" || !Array.isArray(rows)) return undefined;
-  const read = rows.map(readRow);
-  return read.length > 0 && read.every((row) => row !== undefined) ? { checkedAt, account, rows: read } : undefined;
-}
-
-function readRow(value: unknown): ModelRow | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { id, name, slug, maxMode, thinkingLevelMap, images, contextWindow, maxTokens } = value as Partial<Record<keyof ModelRow, unknown>>;
-  if (!isName(id) || !isName(name) || !isName(slug) || typeof maxMode !== "boolean" || typeof images !== "boolean" || !isCount(contextWindow) || !isCount(maxTokens)) return undefined;
-  const levels = readLevels(thinkingLevelMap);
-  if (levels === "wrong") return undefined;
-  return { id, name, slug, maxMode, ...(levels && { thinkingLevelMap: levels }), images, contextWindow, maxTokens };
-}
-
-function readLevels(map: unknown): Record<ThinkingLevel, string | null> | undefined | "wrong" {
-  if (map === undefined) return undefined;
-  if (typeof map !== "object" || map === null) return "wrong";
-  const slugs = THINKING_LEVELS.map((level) => [level, Object.hasOwn(map, level) ? (map as Record<string, unknown>)[level] : null] as const);
-  return slugs.every(([, slug]) => slug === null || isName(slug)) ? (Object.fromEntries(slugs) as Record<ThinkingLevel, string | null>) : "wrong";
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= 500;
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+  const read = rows.flatMap((row) => fitRow(row) ?? []).slice(0, MOST_ROWS);
+  return read.length > 0 ? { checkedAt, account, rows: read } : undefined;
 }

@@ -23,11 +23,24 @@ export interface ModelRow {
 
 type Available = Decoded<typeof AvailableModel>;
 type Usable = Decoded<typeof ModelDetails>;
+type Named = Usable & { modelId: string };
 
 /** Tokens, where the service says nothing. */
 const CONTEXT_WINDOW = 200_000;
 const MAX_TOKENS = 64_000;
 const PREFIX = "cursor-";
+
+/** The most rows of a list. */
+export const MOST_ROWS = 1_000;
+/** The most variants of a model that are looked at. */
+const MOST_VARIANTS = 250;
+/** The most tokens that a window may have: a host compacts by it. */
+const MOST_TOKENS = 10_000_000;
+/** Printable ASCII without blanks: what goes into requests, settings and command lines as it is. */
+const SLUG = /^[!-~]{1,200}$/;
+const NAME = /^.{0,200}/su;
+/** What would move a terminal's cursor or break a line. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 
 /** The three answers; only the first is a must. */
 export interface Answers {
@@ -37,15 +50,59 @@ export interface Answers {
   defaultSlug?: string | undefined;
 }
 
-/** The rows, in the service's order but with the default first. Where usable and offered have nothing in common: the usable, bare. */
-export function rowsOf({ usable, available = [], defaultSlug }: Answers): ModelRow[] {
+/**
+ * The rows, at most {@link MOST_ROWS}, in the service's order but with the default first, and how many models were left
+ * out because their slug is none or the list full. Where usable and offered have nothing in common: the usable, bare.
+ */
+export function rowsOf({ usable, available = [], defaultSlug }: Answers): { rows: ModelRow[]; leftOut: number } {
+  const named = usable.filter((model): model is Named => isSlug(model.modelId));
   const bySlug = new Map<string, Usable>();
-  for (const model of usable) for (const slug of [model.modelId, ...(model.aliases ?? [])]) if (slug && !bySlug.has(slug)) bySlug.set(slug, model);
+  for (const model of usable) for (const slug of [model.modelId, ...(model.aliases ?? [])]) if (isSlug(slug) && !bySlug.has(slug)) bySlug.set(slug, model);
   const agents = available.some((model) => model.supportsAgent) ? available.filter((model) => model.supportsAgent) : available;
   const taken = new Set<string>();
-  const offered = agents.filter((model) => !model.isHidden).flatMap((model) => rowsOfModel(model, bySlug, taken));
-  const rows = offered.length > 0 ? offered : usable.flatMap((model) => bareRow(model, taken));
-  return withDefaultFirst(withShortIds(rows), defaultSlug);
+  const offered = firstRows(agents.filter((model) => !model.isHidden), (model) => rowsOfModel(model, bySlug, taken));
+  const { rows, rest } = offered.rows.length > 0 ? offered : firstRows(named, (model) => [bareRow(model, taken)]);
+  return {
+    rows: withDefaultFirst(withShortIds(rows), defaultSlug).flatMap((row) => fitRow(row) ?? []),
+    leftOut: usable.length - named.length + rest,
+  };
+}
+
+/** Rows until the list is full, and how many models are left then. */
+function firstRows<Of>(models: readonly Of[], read: (model: Of) => ModelRow[]): { rows: ModelRow[]; rest: number } {
+  const rows: ModelRow[] = [];
+  let used = 0;
+  while (used < models.length && rows.length < MOST_ROWS) rows.push(...read(models[used++]!));
+  return { rows: rows.slice(0, MOST_ROWS), rest: models.length - used };
+}
+
+/**
+ * A row as it may be shown and kept, whoever made it: the name without control characters and cut, the window bounded.
+ * Undefined for what is no row or has a slug that is none.
+ */
+export function fitRow(value: unknown): ModelRow | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { id, name, slug, maxMode, thinkingLevelMap, images, contextWindow, maxTokens } = value as Partial<Record<keyof ModelRow, unknown>>;
+  if (!isSlug(id) || typeof name !== "string" || !isSlug(slug) || typeof maxMode !== "boolean" || typeof images !== "boolean" || !isCount(contextWindow) || !isCount(maxTokens)) return undefined;
+  const levels = readLevels(thinkingLevelMap);
+  if (levels === "wrong") return undefined;
+  const shown = NAME.exec(name)![0].replaceAll(UNPRINTABLE, " ").trim() || id;
+  return { id, name: shown, slug, maxMode, ...(levels && { thinkingLevelMap: levels }), images, contextWindow: Math.min(contextWindow, MOST_TOKENS), maxTokens };
+}
+
+function readLevels(map: unknown): Record<ThinkingLevel, string | null> | undefined | "wrong" {
+  if (map === undefined) return undefined;
+  if (typeof map !== "object" || map === null) return "wrong";
+  const slugs = THINKING_LEVELS.map((level) => [level, Object.hasOwn(map, level) ? (map as Record<string, unknown>)[level] : null] as const);
+  return slugs.every(([, slug]) => slug === null || isSlug(slug)) ? (Object.fromEntries(slugs) as Record<ThinkingLevel, string | null>) : "wrong";
+}
+
+function isSlug(value: unknown): value is string {
+  return typeof value === "string" && SLUG.test(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
 }
 
 /** One published way to run a model, read. */
@@ -60,7 +117,7 @@ interface Variant {
 }
 
 function rowsOfModel(model: Available, usable: ReadonlyMap<string, Usable>, taken: Set<string>): ModelRow[] {
-  const variants = (model.variants ?? []).flatMap((variant) => (variant.legacySlug && usable.has(variant.legacySlug) ? [readVariant(variant)] : []));
+  const variants = (model.variants ?? []).slice(0, MOST_VARIANTS).flatMap((variant) => (variant.legacySlug && usable.has(variant.legacySlug) ? [readVariant(variant)] : []));
   if (variants.length === 0) return plainRows(model, usable, taken);
   // The group of the default is the model itself: it takes the model's own name before the others.
   const main = defaultOf(variants).group;
@@ -98,9 +155,8 @@ function plainRows(model: Available, usable: ReadonlyMap<string, Usable>, taken:
 }
 
 /** A usable slug of which nothing else is known. */
-function bareRow({ modelId: slug, displayName, maxMode = false }: Usable, taken: Set<string>): ModelRow[] {
-  if (!slug) return [];
-  return [{ id: freeId([slug], taken), name: displayName || slug, slug, maxMode, images: true, contextWindow: CONTEXT_WINDOW, maxTokens: MAX_TOKENS }];
+function bareRow({ modelId: slug, displayName, maxMode = false }: Named, taken: Set<string>): ModelRow {
+  return { id: freeId([slug], taken), name: displayName || slug, slug, maxMode, images: true, contextWindow: CONTEXT_WINDOW, maxTokens: MAX_TOKENS };
 }
 
 function readVariant(variant: Decoded<typeof ModelVariantConfig>): Variant {
@@ -142,7 +198,7 @@ function tokens(text: string | undefined): number | undefined {
 }
 
 function freeId(wanted: readonly (string | undefined)[], taken: Set<string>): string {
-  const names = wanted.filter((name): name is string => name !== undefined && name !== "");
+  const names = wanted.filter(isSlug);
   let id = names.find((name) => !taken.has(name));
   for (let count = 2; id === undefined; count++) id = taken.has(`${names[0]}-${count}`) ? undefined : `${names[0]}-${count}`;
   taken.add(id);
