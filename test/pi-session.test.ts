@@ -387,7 +387,7 @@ test("a handle that cannot be removed is a note in the status, not an error in P
     await rm(json);
     await mkdir(join(json, "full"), { recursive: true });
     await stage.pi.fire("session_tree", "s1");
-    assert.equal(stage.sessions.diagnostics.map(({ type }) => type), ["handle_not_removed"]);
+    assert.equal(stage.sessions.diagnostics.map(({ type }) => type), ["handle_not_kept"]);
   }));
 
 test("the workspace is the session's folder, not the process's", () =>

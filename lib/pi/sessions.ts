@@ -140,7 +140,7 @@ export class Sessions {
     try {
       await this.handlesOf(sessionId, env).remove(sessionId);
     } catch (error) {
-      this.#diagnose({ type: "handle_not_removed", message: `The handle of a branch that was left cannot be removed: ${thrownText(error)}` });
+      this.#diagnose({ type: "handle_not_kept", message: `The handle of a branch that was left cannot be removed: ${thrownText(error)}` });
     }
   }
 
