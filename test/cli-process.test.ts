@@ -12,6 +12,7 @@ import { startLoopback } from "../lib/loopback/index.ts";
 import { encodeEnvelope } from "../wire/index.ts";
 import { bytes } from "./check.ts";
 import { cleanEnv, ended, MAIN, spawned, start, type Ran } from "./cli-spawn.ts";
+import { covered } from "./covered.ts";
 import { inFolder } from "./folder.ts";
 
 const test = suite("cli process");
@@ -64,7 +65,7 @@ test("a reader that leaves a turn ends it in order, with 0", () =>
     const script = join(folder, "script.json");
     writeFileSync(script, JSON.stringify([{ text: "on and on ".repeat(1000), chunks: "words", everyMs: 10 }]));
     const capture = join(folder, "run.jsonl");
-    const child = start(["run", `--loopback=${script}`, "--record", capture, "hi"]);
+    const child = start(["run", `--loopback=${script}`, "--record", capture, "hi"], covered());
     const result = within(ended(child), child);
     await said(child, "on");
     child.stdout!.destroy();
@@ -74,25 +75,24 @@ test("a reader that leaves a turn ends it in order, with 0", () =>
   }));
 
 if (existsSync("/dev/full"))
-  for (const line of [["run", "--loopback", "hi"], ["inspect", CAPTURE], ["--help"]])
-    test(`${line[0]} says once that its output cannot be written`, async () => {
-      const full = openSync("/dev/full", "w");
-      try {
-        const child = spawn(process.execPath, [MAIN, ...line], { env: cleanEnv({ PI_CURSOR_TOKEN: "any" }), stdio: ["ignore", full, "pipe"] });
-        const ran = await within(ended(child), child);
-        assert.is(ran.code, 1);
-        assert.is(ran.stderr.replace(BILLING, ""), "error local output_unwritable: cannot write to stdout: no space left\nnext step: Free some space.\n");
-      } finally {
-        closeSync(full);
-      }
-    });
+  test("output that cannot be written is said once", async () => {
+    const full = openSync("/dev/full", "w");
+    try {
+      const child = spawn(process.execPath, [MAIN, "run", "--loopback", "hi"], { env: cleanEnv({ PI_CURSOR_TOKEN: "any", ...covered() }), stdio: ["ignore", full, "pipe"] });
+      const ran = await within(ended(child), child);
+      assert.is(ran.code, 1);
+      assert.is(ran.stderr.replace(BILLING, ""), "error local output_unwritable: cannot write to stdout: no space left\nnext step: Free some space.\n");
+    } finally {
+      closeSync(full);
+    }
+  });
 
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const)
   test(`${signal} during a turn ends it soon, with ${code}`, () =>
     inFolder(async (folder) => {
       const file = join(folder, "script.json");
       writeFileSync(file, JSON.stringify([{ text: "I begin" }, { hang: true }]));
-      await interrupted(start(["run", `--loopback=${file}`, "hi"]), "I begin", signal, code);
+      await interrupted(start(["run", `--loopback=${file}`, "hi"], covered()), "I begin", signal, code);
     }));
 
 test("SIGTERM leaves no folder of the probe's", () =>
@@ -126,7 +126,7 @@ for (const [verb, words] of [["inspect", "turnEnded"], ["replay", "Hello!"]] as 
   });
 
 test("a second SIGINT ends what waits for stdin, too", async () => {
-  const child = start(["inspect"]);
+  const child = start(["inspect"], covered());
   child.stdin!.write(encodeEnvelope(0, bytes(HI)));
   const closed = once(child, "close") as Promise<[code: number | null, signal: string | null]>;
   await said(child, "textDelta");
@@ -146,14 +146,13 @@ test("a refused stdin is not waited for to its end", async () => {
 });
 
 if (process.platform !== "win32") {
-  for (const line of ["run --loopback hi", "probe agent --loopback"])
-    test(`${line} in a folder that has been removed says what to do`, () =>
-      inFolder(async (folder) => {
-        const child = spawn("sh", ["-c", `cd "$1"; rmdir "$1"; exec "$2" "$3" ${line}`, "sh", folder, process.execPath, MAIN], { env: cleanEnv() });
-        const ran = await within(ended(child), child);
-        assert.is(ran.code, 1);
-        assert.match(ran.stderr, /^error local no_working_directory: .*\nnext step: Change to a folder that exists\.\n$/);
-      }));
+  test("run in a folder that has been removed says what to do", () =>
+    inFolder(async (folder) => {
+      const child = spawn("sh", ["-c", 'cd "$1"; rmdir "$1"; exec "$2" "$3" run --loopback hi', "sh", folder, process.execPath, MAIN], { env: cleanEnv() });
+      const ran = await within(ended(child), child);
+      assert.is(ran.code, 1);
+      assert.match(ran.stderr, /^error local no_working_directory: .*\nnext step: Change to a folder that exists\.\n$/);
+    }));
 
   test("SIGINT ends the wait for a FIFO that nobody writes to, at once", () =>
     withFifo(async (fifo) => {

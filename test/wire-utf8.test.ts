@@ -6,6 +6,7 @@ import * as assert from "uvu/assert";
 import { decodeValue, encodeValue } from "../wire/index.ts";
 import { decodeKey, decodePortable, decodeUtf8, encodePortable, encodeUtf8, isAscii } from "../wire/utf8.ts";
 import { bytes, hex } from "./check.ts";
+import { covered } from "./covered.ts";
 import { BROKEN, STRINGS, utf8Cases } from "./utf8-cases.ts";
 import type { Observed } from "./without-buffer.ts";
 
@@ -115,7 +116,7 @@ test("keys that share a slot do not stand for each other", () => {
 
 test("a host without Buffer reads and writes the same", () => {
   const file = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./without-buffer.ts" : "./without-buffer.js", import.meta.url));
-  const there = JSON.parse(execFileSync(process.execPath, [file], { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 })) as Observed;
+  const there = JSON.parse(execFileSync(process.execPath, [file], { env: { ...process.env, ...covered() }, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 })) as Observed;
   const cases = utf8Cases();
   assert.is(there.buffer, "undefined");
   assert.equal(there.decoded, cases.map((input) => strict(input) ?? null));
