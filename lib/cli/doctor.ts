@@ -74,7 +74,8 @@ function debugFile(path: string): Finding {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
     if (there?.isDirectory() || there?.isFIFO()) return { subject, state: "warn", detail: `${path} is a ${there.isFIFO() ? "pipe" : "folder"}: nothing is written there`, nextStep: "Set CURSOR_PROVIDER_DEBUG to a file." };
-    accessSync(there === undefined ? dirname(path) : path, constants.W_OK);
+    // With the dot it has to be a folder.
+    accessSync(there === undefined ? `${dirname(path)}/.` : path, constants.W_OK);
   } catch (error) {
     return { subject, state: "warn", detail: fileFailure("write", path, error).message, nextStep: "Set CURSOR_PROVIDER_DEBUG to a file that can be written." };
   }
