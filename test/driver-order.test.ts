@@ -247,6 +247,32 @@ for (const [name, leave] of [
     );
   });
 
+test("results that come from a callback before their leg is over end that leg, and begin anew", async () => {
+  const unknown = [{ no: 1023, type: 0 as const, bytes: Uint8Array.of(0xf8, 0x3f, 1) }];
+  const first = ask("hi", { sessionId: "s", tools: [TOOL] });
+  const messages: Message[] = [
+    ...first.messages,
+    { role: "assistant", content: [{ type: "tool_call", id: "t1", name: "look", arguments: {} }] },
+    { role: "tool", toolCallId: "t1", toolName: "look", content: [{ type: "text", text: "seen" }] },
+  ];
+  const nexts: Promise<Outcome>[] = [];
+  const stage: { provider?: Provider } = {};
+  await onStage(
+    (peer, index) => {
+      if (index > 0) return complete(peer);
+      peer.respond().send({ interactionUpdate: { toolRequestsListed: { callCount: 2 } } });
+      const mcpArgs = (toolCallId: string) => ({ name: "look", toolName: "look", toolCallId, providerIdentifier: "pi", args: new Map() });
+      peer.send({ execServerMessage: { id: 1, mcpArgs: mcpArgs("t1") } }, { execServerMessage: { id: 2, mcpArgs: mcpArgs("t2") }, unknown });
+    },
+    async ({ provider }) => {
+      stage.provider = provider;
+      assert.is(ended(await outcome(provider.stream(first))), "aborted");
+      assert.equal(await Promise.all(nexts.map(async (next) => ended(await next))), ["stop"]);
+    },
+    { onDiagnostic: ({ type }) => void (type === "drift" && nexts.length === 0 && nexts.push(outcome(stage.provider!.stream({ ...first, messages })))) },
+  );
+});
+
 test("a reader that leaves a leg which the next one has followed ends nothing", async () => {
   await onStage(
     (peer) => {

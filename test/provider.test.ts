@@ -321,6 +321,29 @@ test("a one-off goes on with its own parked Run, known by its calls", async () =
   );
 });
 
+test("D20 a bad request in between does not make a conversation with a call open one to go on with", async () => {
+  const conversations: string[] = [];
+  await using(
+    (peer, index) => {
+      conversations.push(peer.received[0]!.runRequest!.conversationId!);
+      if (index === 1) call(peer.respond(), 1, "t1");
+      else finish(peer.respond(), "a");
+    },
+    async (provider) => {
+      const first = ask("hi", { sessionId: "s", tools: [TOOL] });
+      done(await outcome(provider.stream(first)), "stop", "a");
+      const second = { ...first, messages: [...first.messages, { role: "assistant", content: [{ type: "text", text: "a" }] }, { role: "user", content: "go" }] } satisfies TurnRequest;
+      done(await outcome(provider.stream(second)), "tool_use");
+      provider.end("s");
+      assert.is((await outcome(provider.stream({ ...second, tools: [TOOL, TOOL] }))).error?.code, "invalid_tool");
+      done(await outcome(provider.stream(second)), "stop", "a");
+      assert.is(conversations[1], conversations[0]);
+      assert.is.not(conversations[2], conversations[0]);
+    },
+    { handles: memoryHandleStore() },
+  );
+});
+
 for (const [name, what, resumes] of [
   ["with a call open is not gone on with, though the host sends the same again", (peer: Peer) => call(peer, 1, "t1"), false],
   ["in the midst of its text is gone on with from before it", (peer: Peer) => peer.text("b"), true],

@@ -79,7 +79,7 @@ class CursorProvider implements Provider {
   readonly #opening = new Map<string | symbol, AbortController>();
   readonly #closing = new Set<Promise<void>>();
   #kept: Handles | undefined;
-  /** Sessions whose last Run ended with a call open. */
+  /** Sessions of which a Run ended with a call open, and no handle has been kept since. */
   readonly #openCalls = new Set<string>();
   #debug: DebugFile | undefined;
 
@@ -180,7 +180,7 @@ class CursorProvider implements Provider {
       request,
       workspaceUri,
       handle,
-      openCall: sessionId !== undefined && this.#openCalls.delete(sessionId),
+      openCall: sessionId !== undefined && this.#openCalls.has(sessionId),
       settings: {
         clocks: config.clocks,
         mcpMeta: config.mcpMeta,
@@ -193,7 +193,10 @@ class CursorProvider implements Provider {
       origin: config.origin,
       headers: runHeaders(token, config.cliVersion),
       clock: this.#clock,
-      keep: (kept) => this.#handles.keep(sessionId, kept),
+      keep: (kept) => {
+        if (kept !== undefined && sessionId !== undefined) this.#openCalls.delete(sessionId);
+        return this.#handles.keep(sessionId, kept);
+      },
       onEnvelope: (from, envelope) => {
         debug?.envelope(from, envelope);
         this.#captured(from, envelope, performance.now() - opened);

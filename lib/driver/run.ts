@@ -71,7 +71,8 @@ export class Run {
 
   /** Whether `request` goes on with this Run. */
   isAnsweredBy(request: TurnRequest): boolean {
-    return answers(this.#session, request);
+    // Its leg may not have heard of the end: this may come from a callback before it.
+    return this.#leg === undefined && answers(this.#session, request);
   }
 
   /** Whether `request` goes on from what the Run was asked. */
