@@ -10,7 +10,9 @@ export function fromHex(digits: string): Uint8Array<ArrayBuffer> {
 
 /** `size` bytes that are the same every time: 0, 1, … 250, 0, … */
 export function filler(size: number): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from({ length: size }, (_, index) => index % 251);
+  const bytes = new Uint8Array(size);
+  for (let index = 0; index < size; index++) bytes[index] = index % 251;
+  return bytes;
 }
 
 /**
