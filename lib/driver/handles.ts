@@ -11,8 +11,8 @@ const PATIENCE = 5000;
 export class Handles {
   readonly #store: HandleStore | null;
   readonly #onDiagnostic: (diagnostic: Diagnostic) => void;
-  /** What the store is asked to keep or to forget, by session: the next of it, and a load, come after. */
-  readonly #keeping = new Map<string, Promise<void>>();
+  /** What the store was last asked to keep or to forget for a session, waited for or not: the next of it comes after. */
+  readonly #writing = new Map<string, Promise<void>>();
 
   /** @param store null keeps nothing */
   constructor(store: HandleStore | null, onDiagnostic: (diagnostic: Diagnostic) => void) {
@@ -25,9 +25,12 @@ export class Handles {
   /** The session's handle, if it has one that can be used. Never rejects; an abort is left to the caller. */
   async load(sessionId: string | undefined, signal: AbortSignal): Promise<Handle | undefined> {
     if (sessionId === undefined) return undefined;
-    await this.#keeping.get(sessionId);
+    const read = async (): Promise<unknown> => {
+      await this.#written(sessionId);
+      return this.#store?.load(sessionId);
+    };
     try {
-      return readHandle(await within(PATIENCE, () => this.#store?.load(sessionId), "handle_timeout", signal));
+      return readHandle(await within(PATIENCE, read, "handle_timeout", signal));
     } catch (error) {
       if (!signal.aborted) this.#onDiagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${thrownText(error)}` });
       return undefined;
@@ -35,28 +38,33 @@ export class Handles {
   }
 
   /** Keeps the session's handle, or forgets it. Never rejects. */
-  keep(sessionId: string | undefined, handle: Handle | undefined): Promise<void> {
-    if (sessionId === undefined) return Promise.resolve();
-    const kept = (this.#keeping.get(sessionId) ?? Promise.resolve()).then(() => this.#write(sessionId, handle));
-    this.#keeping.set(sessionId, kept);
-    return kept.then(() => {
-      if (this.#keeping.get(sessionId) === kept) this.#keeping.delete(sessionId);
-    });
-  }
-
-  /** Resolves when nothing is being kept any more. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#keeping.values());
-  }
-
-  async #write(sessionId: string, handle: Handle | undefined): Promise<void> {
+  async keep(sessionId: string | undefined, handle: Handle | undefined): Promise<void> {
     const store = this.#store;
-    if (store === null) return;
+    if (sessionId === undefined || store === null) return;
+    const writing: Promise<void> = this.#written(sessionId).then(() => {
+      // What was asked for since replaces it.
+      if (this.#writing.get(sessionId) !== writing) return;
+      return handle ? store.save(sessionId, handle) : store.remove(sessionId);
+    });
+    this.#writing.set(sessionId, writing);
+    const forget = (): void => void (this.#writing.get(sessionId) === writing && this.#writing.delete(sessionId));
+    writing.then(forget, forget);
     try {
-      await within(PATIENCE, () => (handle ? store.save(sessionId, handle) : store.remove(sessionId)), "handle_timeout");
+      await within(PATIENCE, () => writing, "handle_timeout");
     } catch (error) {
       this.#onDiagnostic({ type: "handle_not_kept", message: `The session's handle cannot be written: ${thrownText(error)}` });
     }
+  }
+
+  /** Resolves when nothing is being kept any more, or the store's time is up. */
+  async settled(): Promise<void> {
+    const all = Promise.all([...this.#writing.keys()].map((sessionId) => this.#written(sessionId)));
+    await within(PATIENCE, () => all, "handle_timeout").catch(() => {});
+  }
+
+  /** Resolves when the store has done what it was last asked for this session. */
+  async #written(sessionId: string): Promise<void> {
+    await this.#writing.get(sessionId)?.catch(() => {});
   }
 }
 
