@@ -4,6 +4,7 @@ import * as assert from "uvu/assert";
 import { answers } from "../lib/session/on-continue.ts";
 import { encodeEnvelope, EnvelopeReader, WireError } from "../wire/index.ts";
 import { bytes, chunkings, hex } from "./check.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { after, ended, endings, join, kinds, request, resumed, results, running, TOOLS, type Rig } from "./session-rig.ts";
 
 const test = suite("session scenarios");
@@ -26,6 +27,33 @@ test("A16 what follows the arm that ended the Run in one message is not handled"
   assert.equal(endings(rig), ["remote blob_not_found"]);
   assert.equal(rig.emitted(), []);
 });
+
+test("A16 a message holds at most eight arms, and none of one with more is handled", () => {
+  const rig = running();
+  rig.server(...Array.from({ length: 8 }, () => text));
+  assert.is(rig.emitted().length, 8);
+  rig.server(...Array.from({ length: 9 }, () => text));
+  assert.equal(endings(rig), ["protocol-drift unknown_message"]);
+  assert.match(rig.error!.message, /more than 8 parts/);
+  assert.is(rig.emitted().length, 8);
+});
+
+// [what fills it, in hex; how the Run ends]: half a second of it was twenty, and over 2 GB.
+for (const [name, one, code] of [
+  ["arms", "0a00", "unknown_message"],
+  ["questions", "3a021200", "unknown_message"],
+  ["unknown fields", "4800", "elements"],
+] as const)
+  test(`a payload of 16 MiB full of ${name} ends the Run before it is read`, () => {
+    const rig = running();
+    const { length } = bytes(one);
+    const payload = new Uint8Array(16 * 1024 * 1024 - 8).fill(0);
+    for (const [index, byte] of bytes(one).entries()) for (let at = index; at < payload.length; at += length) payload[at] = byte;
+    const started = cpuTime();
+    rig.payload(payload);
+    assert.ok(cpuTime() - started < 1_000);
+    assert.equal(endings(rig), [`protocol-drift ${code}`]);
+  });
 
 test("B4 a compressed envelope is refused by its flag and never decoded", () => {
   const rig = running();

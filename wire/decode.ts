@@ -23,6 +23,7 @@ export function decodeInto(prior: Bag | undefined, table: Table, reader: Reader,
       tag = reader.tag();
       const row = tag < near.length ? near[tag] : table.far.get(tag);
       if (row === undefined) {
+        reader.element(start);
         reader.skip(tag, depth, start);
         const field = { no: tag >>> 3, type: tag & 7, bytes: reader.buffer.subarray(start, reader.pos) };
         (value.unknown ??= []).push(field);
@@ -47,22 +48,28 @@ export function decodeInto(prior: Bag | undefined, table: Table, reader: Reader,
           value[name] = decodeScalar(row, reader);
           break;
         case "repeatedMessage": {
+          reader.element(start);
           const end = reader.enter();
           listOf(value, name).push(decodeInto(undefined, row.inside, reader, depth + 1, onUnknown));
           reader.end = end;
           break;
         }
         case "repeated":
+          reader.element(start);
           listOf(value, name).push(decodeScalar(row, reader));
           break;
         case "packed": {
           const list = listOf(value, name);
           const end = reader.enter();
-          while (reader.pos < reader.end) list.push(row.read(reader));
+          while (reader.pos < reader.end) {
+            reader.element(reader.pos);
+            list.push(row.read(reader));
+          }
           reader.end = end;
           break;
         }
         case "map": {
+          reader.element(start);
           const end = reader.enter();
           const entry = decodeInto(undefined, row.inside, reader, depth + 1, onUnknown);
           setEntry((value[name] ??= new Map()) as Map<unknown, unknown>, row.inside, entry);

@@ -8,6 +8,7 @@ export const WIRE_ERRORS = {
   wire_type: "a tag carries wire type 6 or 7",
   group: "an end-group tag matches no open group",
   depth: "messages, groups or values nest deeper than 100",
+  elements: "a message has more than 131,072 elements, map entries and unknown fields",
   length: "a declared length runs beyond the bytes that hold it",
   utf8: "a string field is not valid UTF-8",
   envelope_length: "an envelope declares more bytes than the limit",

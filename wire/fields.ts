@@ -44,6 +44,7 @@ function readFields(reader: Reader, open: number, depth: number): WireField[] {
     }
     const tag = reader.tag();
     if (open !== 0 && tag === open + 1) return list;
+    reader.element(start);
     const value = readValue(reader, tag, start, depth);
     list.push({ no: tag >>> 3, type: (tag & 7) as WireType, value, raw: reader.buffer.subarray(start, reader.pos) });
   }

@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Levels that messages, groups and values may nest. */
   depth: 100,
+  /** Elements, map entries and unknown fields in one message with all that is in it: each takes many times its bytes. */
+  elements: 131_072,
   /** Bytes of the longest varint. */
   varint: 10,
   /** The highest field number. */

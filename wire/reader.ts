@@ -1,15 +1,7 @@
 import { WireError, type WireErrorCode } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { native } from "./native.ts";
-import { decodeKey, decodeUtf8, isAscii } from "./utf8.ts";
-
-/**
- * In a buffer of at most this many bytes the strings are slices of one: a slice costs a third of a native call
- * (measured: a tool call in nine tenths of the time), and holds on to no more than the frame that it came in.
- */
-const SHARE = native === undefined ? 0 : 2048;
-/** Shorter strings are cheaper alone, and longer ones do not pay for the look at each byte. */
-const SLICE = { from: 9, to: 128 } as const;
+import { decodeKey, decodeUtf8, isSlice } from "./utf8.ts";
 
 const doubles = new DataView(new ArrayBuffer(8));
 
@@ -32,6 +24,7 @@ export class Reader {
   end: number;
   /** High 32 bits of the varint that {@link low} returned last, unsigned. */
   high = 0;
+  #elements = 0;
   /** The whole buffer as Latin-1, made for the first string that needs it. */
   #latin1 = "";
 
@@ -207,7 +200,7 @@ export class Reader {
     const stop = this.stop();
     const start = this.pos;
     this.pos = stop;
-    if (pays(this.buffer, start, stop)) return this.#slice(start, stop);
+    if (isSlice(this.buffer, start, stop)) return this.#slice(start, stop);
     return decodeUtf8(this.buffer, start, stop, false) ?? this.fail("utf8", start);
   }
 
@@ -216,7 +209,7 @@ export class Reader {
     const stop = this.stop();
     const start = this.pos;
     this.pos = stop;
-    if (pays(this.buffer, start, stop)) return this.#slice(start, stop);
+    if (isSlice(this.buffer, start, stop)) return this.#slice(start, stop);
     return decodeUtf8(this.buffer, start, stop, true)!;
   }
 
@@ -278,6 +271,11 @@ export class Reader {
     return buffer[at]! | (buffer[at + 1]! << 8) | (buffer[at + 2]! << 16) | (buffer[at + 3]! << 24);
   }
 
+  /** Counts what is kept as a value of its own and may come again and again; `start`: where it does. */
+  element(start: number): void {
+    if (++this.#elements > LIMITS.elements) this.fail("elements", start);
+  }
+
   /** Moves over `count` bytes and returns where they start. */
   advance(count: number): number {
     const at = this.pos;
@@ -290,10 +288,4 @@ export class Reader {
   fail(code: WireErrorCode, offset: number, detail = ""): never {
     throw new WireError(code, offset, "", detail);
   }
-}
-
-/** Whether the string in `[start, stop)` is taken as a slice. */
-function pays(buffer: Uint8Array, start: number, stop: number): boolean {
-  const length = stop - start;
-  return length >= SLICE.from && length <= SLICE.to && buffer.length <= SHARE && isAscii(buffer, start, stop);
 }

@@ -146,6 +146,7 @@ function readElements<T extends Json[] | JsonObject>(reader: Reader, into: T, de
     const start = reader.pos;
     const tag = reader.tag();
     if (tag === TAG.element) {
+      reader.element(start);
       const end = reader.enter();
       if (Array.isArray(into)) into.push(readValue(reader, null, depth));
       else readEntry(reader, into, depth);

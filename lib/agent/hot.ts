@@ -90,6 +90,7 @@ function call(bytes: Uint8Array, start: number): Hot | undefined {
     let tag = reader.tag();
     if (tag !== MCP.args) return undefined;
     while (tag === MCP.args) {
+      reader.element(reader.pos);
       const stop = reader.enter();
       if (reader.tag() !== ENTRY.key) return undefined;
       const key = reader.key();

@@ -28,7 +28,7 @@ export const LIMIT_ROWS = [
   { name: "toolName", value: 64, unit: "chars", section: "§2.2", meaning: "of a tool's name" },
   { name: "checkpoint", value: 8 * MIB, unit: "bytes", section: "§3", meaning: "of a checkpoint that is kept" },
   { name: "replayText", value: 20_000, unit: "chars", section: "§3.1", meaning: "of one tool result's text in a replayed history" },
-  { name: "arms", value: 64, unit: "times", section: "§4", meaning: "that one message may carry an arm" },
+  { name: "arms", value: 8, unit: "times", section: "§4", meaning: "that one message may carry an arm" },
   { name: "driftKinds", value: 64, unit: "entries", section: "§4", meaning: "of unknown fields, by number and wire type, that a Run tells of" },
   { name: "contextWindow", value: 200_000, unit: "tokens", section: "§4.1", meaning: "of a model that names none" },
   { name: "charsPerToken", value: 4, unit: "chars", section: "§4.1", meaning: "a token in the estimate of the input" },

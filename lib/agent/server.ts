@@ -13,6 +13,7 @@ import {
 } from "../../wire/index.ts";
 import { ExecServerMessage } from "./exec-server.ts";
 import { hot } from "./hot.ts";
+import { LIMITS } from "./limits.ts";
 import { KvServerMessage } from "./kv.ts";
 import { InteractionQuery } from "./query-message.ts";
 import { InteractionUpdate } from "./update.ts";
@@ -57,7 +58,7 @@ export interface ServerArms {
 /**
  * Every arm of one AgentServerMessage in wire order, each decoded alone: a message may carry several, and the rule that
  * a oneof keeps its last arm would lose a request that wants an answer (§4). `onUnknown` hears of unknown fields inside
- * the arms, not of those in `unknown`.
+ * the arms, not of those in `unknown`. Behind one arm more than {@link LIMITS} allows nothing is read.
  * @throws WireError where the bytes are malformed; its offset counts from the payload's start
  */
 export function arms(payload: Uint8Array, onUnknown?: OnUnknown): ServerArms {
@@ -67,11 +68,13 @@ export function arms(payload: Uint8Array, onUnknown?: OnUnknown): ServerArms {
     const start = reader.pos;
     const tag = reader.tag();
     reader.skip(tag);
+    reader.element(start);
     const bytes = payload.subarray(start, reader.pos);
     if (!ARM_TAGS.has(tag)) found.unknown.push({ no: tag >>> 3, type: tag & 7, bytes });
     else {
       found.arms.push(decodeArm(bytes, start, onUnknown));
       found.bytes.push(bytes);
+      if (found.arms.length > LIMITS.arms) break;
     }
   }
   return found;

@@ -19,7 +19,7 @@ export function onFrame(session: Session, payload: Uint8Array): void {
   }
   // Each may ask for an answer, and answers are large: a message of thousands would cost gigabytes before one goes out.
   if (found.arms.length > LIMITS.arms) {
-    fail(session, driftFailure(`a message of ${found.arms.length} parts`));
+    fail(session, driftFailure(`a message of more than ${LIMITS.arms} parts`));
     return;
   }
   session.answered = 0;
