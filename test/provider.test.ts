@@ -83,6 +83,23 @@ test("a tool round goes on on the same stream", async () => {
   );
 });
 
+for (const [what, wrong] of Object.entries<Partial<TurnRequest>>({ message: { messages: [] }, tool: { tools: [TOOL, TOOL] } }))
+  test(`a wrong ${what} beside the results costs a parked Run nothing`, async () => {
+    await using(
+      (peer) => {
+        call(peer.respond(), 1, "t1");
+        void peer.wants(closed(1)).then(() => finish(peer));
+      },
+      async (provider, host) => {
+        const request = ask("look", { sessionId: "s", tools: [TOOL] });
+        const results = after(request, await outcome(provider.stream(request)));
+        assert.is((await outcome(provider.stream({ ...results, ...wrong }))).error?.kind, "local");
+        done(await outcome(provider.stream(results)), "stop", "done");
+        assert.is(host.accepted, 1);
+      },
+    );
+  });
+
 test("D19 results that match no parked call open a new Run and close the parked one", async () => {
   await using(
     (peer, index) => (index === 0 ? call(peer.respond(), 1, "t1") : finish(peer.respond())),
@@ -684,6 +701,8 @@ const LOCAL: readonly (readonly [name: string, options: Partial<ProviderOptions>
   ["a version that is no header value", { env: { CURSOR_CLI_VERSION: "1 2\r\nx: y" } }, {}, "invalid_environment"],
   ["a tool declared twice", {}, { tools: [TOOL, TOOL] }, "invalid_tool"],
   ["a tool with a name that the service refuses", {}, { tools: [{ ...TOOL, name: "look it up" }] }, "invalid_tool"],
+  ["a tool that is none", {}, { tools: [null as unknown as Tool] }, "invalid_tool"],
+  ["a tool without a description", {}, { tools: [{ name: "look" } as Tool] }, "invalid_tool"],
   ["a tool whose schema is a list", {}, { tools: [{ ...TOOL, inputSchema: [] as unknown as Tool["inputSchema"] }] }, "invalid_tool"],
   ["no message", {}, { messages: [] }, "invalid_request"],
   ["no model", {}, { model: { id: "" } }, "invalid_request"],
@@ -698,8 +717,8 @@ for (const [name, options, request, code] of LOCAL)
         assert.ok(error);
         assert.is(error.kind, "local");
         assert.is(error.code, code);
-        // Where the request can be read, its tokens are told (DESIGN D15).
-        assert.is(error.partial.usage.input > 0, !["no message", "no model"].includes(name));
+        // Where nothing is wrong with the request alone, its tokens are told (DESIGN D15).
+        assert.is(error.partial.usage.input > 0, request.messages === undefined && request.model === undefined && request.tools === undefined);
         assert.is(host.accepted, 0);
       },
       options,

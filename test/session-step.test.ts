@@ -166,7 +166,7 @@ test("a later leg's check reads only the parts of new messages", () => {
 test("messages that were right are checked again where they no longer are what they were", () => {
   const content: unknown[] = [text("a")];
   const messages: unknown[] = [{ role: "user", content }, { role: "user", content: "b" }];
-  const check = (): string | undefined => checkRequest({ ...request(), messages } as TurnRequest);
+  const check = (): string | undefined => checkRequest({ ...request(), messages } as TurnRequest)?.message;
   const right = [...messages];
   for (const change of [() => content.push({ type: "audio" }), () => (messages[1] = { role: "user" }), () => ((messages[0] as { role: string }).role = "weird"), () => (messages[1] = undefined), () => delete messages[1]]) {
     assert.is(check(), undefined);

@@ -161,7 +161,7 @@ test("D18 results are found by their call id in the transcript alone, whoever se
   assert.equal(written, [[5, "result of call-5"], [0, "result of call-0"]]);
 });
 
-test("D19 what goes on with a parked Run: its results from any object; not another model, another call, a new message, nonsense", () => {
+test("D19 what goes on with a parked Run: its results from any object; not another model, another call, a new message", () => {
   const rig = parked();
   const good = results(rig);
   const withMessages = (messages: unknown): TurnRequest => ({ ...good, messages: messages as TurnRequest["messages"] });
@@ -174,9 +174,6 @@ test("D19 what goes on with a parked Run: its results from any object; not anoth
     [other, false],
     [withMessages(after(good.messages, "a", "b")), false],
     [withMessages([...good.messages, { role: "user", content: "steered" }]), false],
-    [withMessages(undefined), false],
-    [withMessages([null]), false],
-    [{} as TurnRequest, false],
   ];
   for (const [request, expected] of cases) assert.is(answers(rig.session, request), expected, JSON.stringify(request));
   assert.not.ok(answers(running(asked).session, good), "nothing is parked");

@@ -90,9 +90,10 @@ class CursorProvider implements Provider {
 
   stream(given: TurnRequest, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<TurnEvent> {
     const leg = new Leg();
-    const wrong = checkRequest(given) ?? (signal === undefined || typeof signal.addEventListener === "function" ? undefined : "The signal is no AbortSignal.");
+    // Before anything is touched: a request that is wrong costs the session no Run.
+    const wrong = checkRequest(given) ?? (signal === undefined || typeof signal.addEventListener === "function" ? undefined : invalid("The signal is no AbortSignal."));
     if (wrong !== undefined) {
-      leg.fail(localError("invalid_request", wrong, "Correct the request."));
+      leg.fail(wrong);
       return leg;
     }
     const request = snapshot(given);
@@ -149,6 +150,8 @@ class CursorProvider implements Provider {
     this.#opening.set(key, controller);
     signal?.addEventListener("abort", onAbort, { once: true });
     leg.owner = { onAbandoned: onAbort, onPressure: () => {} };
+    // Now: a host that changes the request meanwhile must not make the telling of an error fail.
+    const unsaid = this.#unsaid(request);
     let token = "";
     try {
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
@@ -160,7 +163,7 @@ class CursorProvider implements Provider {
       this.#runs.set(key, run);
       run.start(leg, signal);
     } catch (error) {
-      leg.fail(masked(new CursorError(failureOf(error), this.#unsaid(request)), token));
+      leg.fail(masked(new CursorError(failureOf(error), unsaid), token));
     } finally {
       signal?.removeEventListener("abort", onAbort);
       if (this.#opening.get(key) === controller) this.#opening.delete(key);
@@ -250,9 +253,13 @@ function snapshot({ sessionId, ...request }: TurnRequest): TurnRequest {
   return { ...request, messages: [...request.messages], tools: [...request.tools], ...(typeof sessionId === "string" && { sessionId }) };
 }
 
+function invalid(message: string): CursorError {
+  return localError("invalid_request", message, "Correct the request.");
+}
+
 function workspaceOf({ workspace }: TurnRequest): string {
   if (workspace !== undefined && (typeof workspace !== "string" || !isAbsolute(workspace)))
-    throw localError("invalid_request", "The workspace is no absolute path.", "Correct the request.");
+    throw invalid("The workspace is no absolute path.");
   try {
     return pathToFileURL(workspace ?? process.cwd()).href;
   } catch (error) {

@@ -1,11 +1,20 @@
 /** What makes a request none that can be answered. Hosts also come from JavaScript, where no compiler has looked. */
+import { localError, type CursorError } from "./errors.ts";
+import { checkTools } from "./native/tools.ts";
 import { hasContent, remembering, type ReadFrom } from "./remember.ts";
 import type { Message, TurnRequest } from "./turn.ts";
 
 type Loose = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a request, in words; undefined where nothing is. Never throws. */
-export function checkRequest(request: TurnRequest): string | undefined {
+/** Why a request cannot be answered, or its tools cannot be declared (DESIGN D18); undefined where all is well. Never throws. */
+export function checkRequest(request: TurnRequest): CursorError | undefined {
+  const wrong = wrongWith(request);
+  if (wrong !== undefined) return localError("invalid_request", wrong, "Correct the request.");
+  const badTool = checkTools(request.tools);
+  return badTool === undefined ? undefined : localError("invalid_tool", badTool, "Rename the tool or declare it once.");
+}
+
+function wrongWith(request: TurnRequest): string | undefined {
   if (!isObject(request)) return "The request is no object.";
   if (typeof request.model?.id !== "string" || request.model.id === "") return "The request names no model.";
   const { parameters = [], maxMode, contextWindow }: Loose = { ...request.model };

@@ -2,7 +2,6 @@
 import { LIMITS as WIRE, type Decoded } from "../../wire/index.ts";
 import { execIds, type McpSuccess } from "../agent/index.ts";
 import { LIMITS } from "../agent/limits.ts";
-import { checkRequest } from "./check-request.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { noResult, split } from "./history.ts";
 import { decodeImage, imageNote } from "./images.ts";
@@ -38,9 +37,9 @@ export function onContinue(session: Session, request: TurnRequest): void {
   settleBurst(session);
 }
 
-/** Whether this request answers the calls that the Run waits for, and nothing more (PROTOCOL §8). */
+/** Whether this request, in which nothing is wrong, answers the calls that the Run waits for, and nothing more (PROTOCOL §8). */
 export function answers(session: Session, request: TurnRequest): boolean {
-  if (session.phase !== "parked" || checkRequest(request) !== undefined || request.model.id !== session.request.model.id) return false;
+  if (session.phase !== "parked" || request.model.id !== session.request.model.id) return false;
   const { users, results } = split(request.messages);
   if (users.length > 0) return false;
   const waiting = new Set([...session.pending.values()].filter(({ delivered }) => delivered).map(({ callId }) => callId));

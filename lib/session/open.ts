@@ -11,7 +11,6 @@ import { localError, type CursorError } from "./errors.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { split } from "./history.ts";
 import { policyText } from "./native/policy.ts";
-import { checkTools } from "./native/tools.ts";
 import { historyBlobs, rulesBlob, userText } from "./prompt.ts";
 import { contextBlob, rawRequest } from "./run-request.ts";
 import { arm, note, type Opening, type Session, type Settings } from "./session.ts";
@@ -159,12 +158,10 @@ function resume(session: Session, handle: Handle): void {
   }
 }
 
-/** @throws CursorError `local` where the request cannot be answered, or its tools cannot be declared (DESIGN D18) */
+/** @throws CursorError `local` as {@link checkRequest} says */
 export function checkLeg(request: TurnRequest): void {
   const wrong = checkRequest(request);
-  if (wrong !== undefined) throw localError("invalid_request", wrong, "Correct the request.");
-  const badTool = checkTools(request.tools);
-  if (badTool !== undefined) throw localError("invalid_tool", badTool, "Rename the tool or declare it once.");
+  if (wrong !== undefined) throw wrong;
 }
 
 function callIdsOf(messages: readonly Message[]): Set<string> {
