@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { isAbsolute } from "node:path";
 import { pathToFileURL } from "node:url";
 import { encodeEnvelope, type Envelope } from "../../wire/index.ts";
-import { aborted, CursorError, cursorError, localError, type Failure, type Partial } from "../session/errors.ts";
+import { aborted, CursorError, cursorError, localError, type Partial } from "../session/errors.ts";
 import { defectFailure, thrownText } from "../session/failures.ts";
 import { checkRequest } from "../session/check-request.ts";
 import { open } from "../session/open.ts";
@@ -163,7 +163,7 @@ class CursorProvider implements Provider {
       this.#runs.set(key, run);
       run.start(leg, signal);
     } catch (error) {
-      leg.fail(masked(new CursorError(failureOf(error), unsaid), token));
+      leg.fail(masked(new CursorError(cursorError(error) ?? defectFailure(error), unsaid), token));
     } finally {
       signal?.removeEventListener("abort", onAbort);
       if (this.#opening.get(key) === controller) this.#opening.delete(key);
@@ -265,11 +265,4 @@ function workspaceOf({ workspace }: TurnRequest): string {
   } catch (error) {
     throw localError("invalid_request", `There is no working directory: ${thrownText(error)}`, "Give the request a workspace, or change to a folder that exists.");
   }
-}
-
-function failureOf(thrown: unknown): Failure {
-  const error = cursorError(thrown);
-  if (error === undefined) return defectFailure(thrown);
-  const { kind, code, message, nextStep, cause } = error;
-  return { kind, code, message, nextStep, cause };
 }
