@@ -41,7 +41,7 @@ export function complete(session: Session): void {
 export function park(session: Session): void {
   enter(session, "parked");
   for (const call of session.pending.values()) call.delivered = true;
-  session.lifted = session.liftedSize = session.announced = 0;
+  session.liftedSize = session.announced = 0;
   arm(session, "toolUse");
   usage(session);
   session.out.push({ type: "emit", event: { type: "done", reason: "tool_use" }, size: 0 }, { type: "park" });

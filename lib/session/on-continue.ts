@@ -59,7 +59,6 @@ function startLeg(session: Session, request: TurnRequest): void {
   session.text = [];
   session.thinking = [];
   session.spoke = false;
-  session.lifted = session.pending.size - [...session.pending.values()].filter(({ delivered }) => delivered).length;
 }
 
 function writeResult(session: Session, call: PendingCall, result: ToolMessage): void {

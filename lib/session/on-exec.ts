@@ -94,7 +94,6 @@ function lift(session: Session, { id = 0, execId }: Exec, size: number, call: Pi
   const callId = newCallId(session, call.rawCallId, id);
   session.pending.set(id, { id, execId, callId, ...call, delivered: false });
   session.misses = 0;
-  session.lifted += 1;
   session.liftedSize += size;
   if (!session.armed.has("execHeartbeat")) arm(session, "execHeartbeat");
   say(session, { type: "tool_call", id: callId, name: call.tool, arguments: call.arguments }, size);

@@ -67,9 +67,11 @@ export function work(session: Session): void {
  * stops calling must not keep the host from its tools. Else some time after the last.
  */
 export function settleBurst(session: Session): void {
-  if (session.lifted === 0 || session.phase !== "running") return;
-  const isWhole = session.announced > 0 && session.lifted >= session.announced;
-  if (isWhole || session.lifted >= LIMITS.calls || session.liftedSize >= LIMITS.undelivered) park(session);
+  // While it runs, no pending call has been delivered: a leg begins by answering those that were.
+  const { phase, pending, announced, liftedSize } = session;
+  if (pending.size === 0 || phase !== "running") return;
+  const isWhole = announced > 0 && pending.size >= announced;
+  if (isWhole || pending.size >= LIMITS.calls || liftedSize >= LIMITS.undelivered) park(session);
   else arm(session, "burst");
 }
 

@@ -104,7 +104,6 @@ function begin({ request, workspaceUri, settings }: Omit<Opener, "handle">, open
     callIds: callIdsOf(request.messages),
     cleanCallId: idCleaner(),
     misses: 0,
-    lifted: 0,
     liftedSize: 0,
     announced: 0,
     held: [],

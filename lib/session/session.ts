@@ -74,10 +74,9 @@ export interface Session {
   readonly cleanCallId: (raw: string) => string;
   /** Requests in a row that did not become a call of a host's tool (PROTOCOL §5). */
   misses: number;
-  /** Calls lifted since the leg, or the last burst, began; `announced`: how many the generation will make (DESIGN D14). */
-  lifted: number;
-  /** Bytes of the lifted calls' requests. */
+  /** Bytes of the requests of calls that no leg has delivered. */
   liftedSize: number;
+  /** How many calls the generation will make; 0 where it has not said (DESIGN D14). */
   announced: number;
   /** What arrived while parked, for the next leg (DESIGN D5), with its size and the sum of sizes in bytes. */
   held: Held[];
