@@ -41,7 +41,7 @@ test("D38 after a compaction the estimate drops and the conversation is a new on
   first.server({ conversationCheckpointUpdate: bytes("5001") });
   const handle = ended(first).saved;
   const compacted = running({ request: request("", { messages: after([{ role: "user", content: "summary" }], "1", "two") }), handle, settings: settings({ estimate }) });
-  assert.is(compacted.session.opening, "rebuild");
+  assert.not(compacted.session.resumed);
   compacted.text("2");
   const usage = (rig: Rig): number => rig.emitted().flatMap((event) => (event.type === "usage" ? [event.input] : []))[0]!;
   assert.is(usage(first), 1_000);
@@ -54,7 +54,7 @@ test("D40 a missing blob on a resume is not answered: the handle goes, the conve
   assert.equal(rig.sent(), []);
   assert.equal(rig.last.map(({ type }) => type).filter((type) => type === "connect" || type === "drop"), ["connect", "drop"]);
   rig.step({ type: "opened" });
-  assert.equal([rig.session.opening, rig.session.handle], ["rebuild", undefined]);
+  assert.not(rig.session.resumed);
   rig.server(get(bytes("aa")));
   assert.equal(endings(rig), ["remote blob_not_found"]);
   assert.equal(rig.sent(), []);
@@ -164,7 +164,7 @@ test("D44 a resume serves every blob of the turn before, the client's own and th
   first.server(set(bytes("aa"), bytes("01")), { conversationCheckpointUpdate: bytes("5001") });
   const handle = ended(first).saved!;
   const rig = running({ request: { ...second, systemPrompt: "other rules" }, handle: structuredClone(handle) });
-  assert.is(rig.session.opening, "resume");
+  assert.ok(rig.session.resumed);
   const now = rig.sent(rig.all)[0]!.runRequest!.conversationState!.rootPromptMessagesJson!;
   for (const id of [...own, bytes("aa"), ...now]) assert.ok(rig.sent(rig.server(get(id)))[0]!.kvClientMessage!.getBlobResult!.blobData);
 });
@@ -187,7 +187,7 @@ for (const [name, part] of Object.entries(UNUSABLE))
   test(`a handle with ${name} is forgotten, and the turn starts from the transcript`, () => {
     const handle = firstTurn();
     const rig = running({ request: second, handle: { ...handle, ...part } });
-    assert.is(rig.session.opening, "rebuild");
+    assert.not(rig.session.resumed);
     assert.is.not(rig.session.conversationId, handle.conversationId);
     assert.equal(rig.notes(), ["unusable_handle"]);
     assert.ok(rig.all.some(({ type }) => type === "drop"));
@@ -201,7 +201,7 @@ test("a turn that goes on from tool results is not resumed: its handle, if any, 
   const call = { type: "tool_call", id: "c", name: "add", arguments: {} } as const;
   const messages: TurnRequest["messages"] = [{ role: "user", content: "one" }, { role: "assistant", content: [call] }, { role: "tool", toolCallId: "c", toolName: "add", content: [] }];
   const rig = running({ request: request("", { messages }), handle });
-  assert.is(rig.session.opening, "rebuild");
+  assert.not(rig.session.resumed);
   assert.match(rig.sent()[0]!.runRequest!.action!.userMessageAction!.userMessage!.text!, /^Continue/);
 });
 

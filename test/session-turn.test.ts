@@ -202,11 +202,11 @@ for (const [name, end] of Object.entries<(rig: Rig) => unknown>({
     before.fire("drain");
     const first = request("three", { tools, messages: after(before.session.request.messages, "2", "three") });
     const rig = parked([1], { request: first, handle: before.saved });
-    assert.is(rig.session.opening, "resume");
+    assert.ok(rig.session.resumed);
     end(rig);
     assert.is(rig.all.some(({ type }) => type === "save" || type === "drop"), false);
     const next = new Rig({ request: { ...first, messages: after(results(rig).messages, "", "four") }, handle: before.saved });
-    assert.is(next.session.opening, "rebuild");
+    assert.not(next.session.resumed);
   });
 
 test("D21 a call that only began, and whose exec never came, is none", () => {

@@ -59,7 +59,7 @@ export function reconnect(session: Session): void {
  * D9). False where it is no resume, or too late; the handle that led there is forgotten all the same (PROTOCOL §10).
  */
 export function recover(session: Session, why: string): boolean {
-  if (session.opening !== "resume") return false;
+  if (!session.resumed) return false;
   if (session.phase !== "running" || session.spoke) {
     session.out.push({ type: "drop" });
     return false;

@@ -13,7 +13,7 @@ import { split } from "./history.ts";
 import { policyText } from "./native/policy.ts";
 import { historyBlobs, rulesBlob, userText } from "./prompt.ts";
 import { contextBlob, rawRequest } from "./run-request.ts";
-import { arm, note, type Opening, type Session, type Settings } from "./session.ts";
+import { arm, note, type Session, type Settings } from "./session.ts";
 import type { Diagnostic, Handle, Message, TurnRequest } from "./turn.ts";
 
 /** Sent where a turn goes on from tool results alone, because the Run that asked for them is gone. */
@@ -58,7 +58,7 @@ export function open(opener: Opener): Session {
   const { request, handle, openCall = false } = opener;
   checkLeg(request);
   const { history, users } = split(request.messages);
-  const session = begin(opener, history.length === 0 ? "new" : "rebuild");
+  const session = begin(opener, false);
   // A turn that goes on from tool results is not complete, so no handle covers it.
   const fits = handle !== undefined && users.length > 0 && handle.fingerprint === fingerprint(history) && !openCall;
   if (fits) resume(session, handle);
@@ -67,7 +67,7 @@ export function open(opener: Opener): Session {
     const why = openCall ? "The remote conversation was left with a call open" : "The transcript is not the one that the remote conversation was kept for";
     note(session, "handle_mismatch", `${why}: the turn starts again from the transcript.`);
   }
-  if (handle !== undefined && session.opening !== "resume") session.out.push({ type: "drop" });
+  if (handle !== undefined && !session.resumed) session.out.push({ type: "drop" });
   connect(session);
   return session;
 }
@@ -79,7 +79,7 @@ export function open(opener: Opener): Session {
  */
 export function reopen(opener: Omit<Opener, "handle">, { blobs, writeRules, ...base }: RecordedBase): Session {
   checkLeg(opener.request);
-  const session = begin(opener, base.checkpoint === undefined ? "new" : "resume");
+  const session = begin(opener, base.checkpoint !== undefined);
   restore(session, blobs);
   const rules = writeRules ? storeRules(session) : [];
   session.opener = runRequest(session, { ...base, roots: [...rules, ...base.roots] });
@@ -87,19 +87,18 @@ export function reopen(opener: Omit<Opener, "handle">, { blobs, writeRules, ...b
   return session;
 }
 
-function begin({ request, workspaceUri, settings }: Omit<Opener, "handle">, opening: Opening): Session {
+function begin({ request, workspaceUri, settings }: Omit<Opener, "handle">, resumed: boolean): Session {
   return {
     settings,
     workspaceUri,
     phase: "connecting",
     request,
     catalog: request.tools,
-    opening,
+    resumed,
     conversationId: settings.uuid(),
     opener: new Uint8Array(0),
     blobs: new Blobs(),
     checkpoint: undefined,
-    handle: undefined,
     pending: new Map(),
     callIds: callIdsOf(request.messages),
     cleanCallId: idCleaner(),
@@ -134,9 +133,8 @@ function connect(session: Session): void {
  * @throws CursorError `local` as {@link open}
  */
 export function rebuild(session: Session): void {
-  session.opening = "rebuild";
+  session.resumed = false;
   session.catalog = session.request.tools;
-  session.handle = undefined;
   session.checkpoint = undefined;
   session.conversationId = session.settings.uuid();
   session.blobs = new Blobs();
@@ -145,12 +143,11 @@ export function rebuild(session: Session): void {
 
 /** Takes the handle up; rebuilds where that makes no request: a checkpoint that cannot be read, or no room beside its blobs. */
 function resume(session: Session, handle: Handle): void {
-  session.opening = "resume";
-  session.handle = handle;
+  session.resumed = true;
   session.conversationId = handle.conversationId;
   try {
     restore(session, handle.blobs);
-    session.opener = runRequest(session, baseOf(session));
+    session.opener = runRequest(session, baseOf(session, handle));
   } catch (error) {
     note(session, "unusable_handle", `The remote conversation cannot be resumed (${(error as Error).message}): the turn starts again from the transcript.`);
     rebuild(session);
@@ -170,8 +167,8 @@ function callIdsOf(messages: readonly Message[]): Set<string> {
 }
 
 /** What the handle holds, or else the transcript. The blobs of the prompt are in the blob store afterwards. */
-function baseOf(session: Session): Base {
-  const { request, settings, handle } = session;
+function baseOf(session: Session, handle?: Handle): Base {
+  const { request, settings } = session;
   const rules = storeRules(session);
   if (handle !== undefined) return { checkpoint: handle.checkpoint, roots: rules, sendTools: settings.resendTools || handle.toolsetKey !== toolsetKey(request.tools) };
   const history = historyBlobs(split(request.messages).history, teller(session)).map((blob) => store(session, blob));

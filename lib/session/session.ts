@@ -6,13 +6,10 @@ import type { Blobs } from "./blobs.ts";
 import type { Action } from "./events.ts";
 import type { Translation } from "./native/translate.ts";
 import { duration, TIMERS, type Clocks, type Timer } from "./timers.ts";
-import type { Diagnostic, Handle, Tool, TurnEvent, TurnRequest } from "./turn.ts";
+import type { Diagnostic, Tool, TurnEvent, TurnRequest } from "./turn.ts";
 
 /** Where a Run is. TRANSITIONS in step.ts says what may happen in each, and what follows. */
 export type Phase = "connecting" | "running" | "parked" | "draining" | "over";
-
-/** How the conversation was opened on the service (PROTOCOL §0, §10). */
-export type Opening = "new" | "resume" | "rebuild";
 
 /** What stays the same for a whole Run. */
 export interface Settings {
@@ -59,14 +56,13 @@ export interface Session {
   request: TurnRequest;
   /** The tools that the run request advertised. */
   catalog: readonly Tool[];
-  opening: Opening;
+  /** Whether it goes on with a conversation of the service, until that turns out to be stale (PROTOCOL §10). */
+  resumed: boolean;
   conversationId: string;
   /** The bytes that open the Run, kept for a second connection (DESIGN D10). */
   opener: Uint8Array;
   blobs: Blobs;
   checkpoint: Uint8Array | undefined;
-  /** The handle that this Run resumes; undefined where it does not, or no longer. */
-  handle: Handle | undefined;
   /** Calls by exec id, in order of arrival. */
   readonly pending: Map<number, PendingCall>;
   /** The ids of calls that the host has seen, in its transcript or from this Run: none is given twice (DESIGN D17). */
