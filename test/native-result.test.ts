@@ -310,11 +310,6 @@ test("an answer that says nothing is left out of its fields, not sent as empty",
   assert.equal(answer("grepArgs", { pattern: "x" }, said("", true)), { grepResult: { error: { error: "The search failed without a word." } } });
 });
 
-test("an exec that can not be read has no answer", () => {
-  const translation = translate(rowOf("readArgs"), { path: "a" }, [read], "/w")!;
-  assert.equal(nativeResults({ ...translation, args: {} }, said("x")), []);
-});
-
 test("an absent isError is no error", () => {
   assert.is(answer("shellArgs", { command: "ls" }, { content: [{ type: "text", text: "x" }] }).shellResult.success.stdout, "x");
 });

@@ -31,6 +31,7 @@ export type { ToolResult } from "./outcome.ts";
 export interface Translation {
   readonly row: ExecRow;
   readonly args: object;
+  readonly operation: Operation;
   /** The tool's registered name. */
   readonly tool: string;
   readonly arguments: Record<string, unknown>;
@@ -52,7 +53,7 @@ export function translate(row: ExecRow, args: object, tools: readonly Tool[], wo
   const operation = row.translated && readOperation(row, args);
   if (operation === undefined) return undefined;
   const call = callFor(operation, readTraits(tools));
-  return call && { row, args, ...call, workspace: folderOf(workspace) };
+  return call && { row, args, operation, ...call, workspace: folderOf(workspace) };
 }
 
 type Call = Pick<Translation, "tool" | "arguments" | "unwrap" | "composite">;
@@ -112,20 +113,18 @@ const ANSWERS: Readonly<Record<Translated, (answer: Answer, args: object) => Res
  * for them, exit codes and sizes are those that the host states, texts are cut to `LIMITS.toolResult` with a marker.
  */
 export function nativeResults(translation: Translation, result: ToolResult): Decoded<typeof ExecClientMessage>[] {
-  const { row, args, unwrap, workspace } = translation;
-  const operation = readOperation(row, args);
-  if (operation === undefined) return [];
+  const { row, args, operation, unwrap, workspace } = translation;
   const answer: Answer = {
     operation,
     outcome: readOutcome(result, unwrap),
     workspace,
     composite: translation.composite ?? false,
-    passed: (value) => unwrap === "codemode" || isPassed(translation, operation, value),
+    passed: (value) => unwrap === "codemode" || isPassed(translation, value),
   };
   return ANSWERS[row.name as Translated](answer, args);
 }
 
-function isPassed({ arguments: given }: Translation, { intent }: Operation, value: keyof Values): boolean {
-  const spellings = VOCABULARY[intent].properties.filter((slot) => slot.value === value).flatMap(({ names }) => names.map(compact));
+function isPassed({ arguments: given, operation }: Translation, value: keyof Values): boolean {
+  const spellings = VOCABULARY[operation.intent].properties.filter((slot) => slot.value === value).flatMap(({ names }) => names.map(compact));
   return Object.keys(given).some((name) => spellings.includes(compact(name)));
 }
