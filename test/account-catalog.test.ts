@@ -6,8 +6,9 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { catalog, CATALOG_LIFETIME_MS, readCatalog, type Catalog, type CatalogOptions } from "../lib/account/catalog.ts";
 import { readLastKnown } from "../lib/account/last-known.ts";
-import { startAccountLoopback, syntheticToken, type AccountAnswer, type AccountLoopback, type AccountOptions } from "../lib/loopback/account.ts";
+import { syntheticToken, type AccountAnswer, type AccountOptions } from "../lib/loopback/account.ts";
 import type { CursorError } from "../lib/session/errors.ts";
+import { startAccountHost, type AccountHost } from "./account-host.ts";
 import { rejects } from "./check.ts";
 import { waiting } from "./waiting.ts";
 
@@ -15,7 +16,7 @@ const test = suite("account catalog");
 const TOKEN = "opaque-secret-token";
 
 interface Place {
-  host: AccountLoopback;
+  host: AccountHost;
   file: string;
   warnings: string[];
   /** Asks with these defaults: the place's origin, file and warnings, and a token. */
@@ -23,7 +24,7 @@ interface Place {
 }
 
 async function withPlace(account: AccountOptions, work: (place: Place) => Promise<void>): Promise<void> {
-  const host = await startAccountLoopback(account);
+  const host = await startAccountHost(account);
   const folder = await mkdtemp(join(tmpdir(), "cursor-wire-"));
   const file = join(folder, "kept", "catalog.json");
   const warnings: string[] = [];

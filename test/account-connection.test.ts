@@ -7,8 +7,9 @@ import * as assert from "uvu/assert";
 import { ANSWER_BYTES, withConnection, type UnaryAnswer, type UnaryRequest } from "../lib/account/connection.ts";
 import { refused } from "../lib/account/failures.ts";
 import { accountOrigin } from "../lib/account/origin.ts";
-import { startAccountLoopback, type AccountAnswer } from "../lib/loopback/account.ts";
+import type { AccountAnswer } from "../lib/loopback/account.ts";
 import type { CursorError } from "../lib/session/errors.ts";
+import { startAccountHost } from "./account-host.ts";
 import { rejects } from "./check.ts";
 import { waiting } from "./waiting.ts";
 
@@ -16,7 +17,7 @@ const test = suite("account connection");
 const request: UnaryRequest = { method: "GET", path: "/x", timeoutMs: 2_000 };
 
 async function asked(answer: AccountAnswer, more: Partial<UnaryRequest> = {}, signal?: AbortSignal): Promise<UnaryAnswer> {
-  const host = await startAccountLoopback({ answer: () => answer });
+  const host = await startAccountHost({ answer: () => answer });
   try {
     return await withConnection(new URL(host.origin), signal, (call) => call({ ...request, ...more }));
   } finally {
@@ -139,7 +140,7 @@ test("calls that are over leave no listener on their signal, however they ended"
 });
 
 test("a call after the abort of another sends nothing", async () => {
-  const host = await startAccountLoopback();
+  const host = await startAccountHost();
   const stop = new AbortController();
   const error = await rejects(
     withConnection(new URL(host.origin), stop.signal, async (call) => {
@@ -157,7 +158,7 @@ test("a header that cannot be sent fails the call, not the process", async () =>
 });
 
 test("work that fails closes the connection", async () => {
-  const host = await startAccountLoopback();
+  const host = await startAccountHost();
   await rejects(withConnection(new URL(host.origin), undefined, () => Promise.reject(new Error("own"))));
   await host.close();
 });

@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { login, type LoginOptions } from "../lib/account/login.ts";
-import { startAccountLoopback, type AccountAnswer, type AccountOptions, type AccountRequest } from "../lib/loopback/account.ts";
+import type { AccountAnswer, AccountOptions, AccountRequest } from "../lib/loopback/account.ts";
 import type { CursorError } from "../lib/session/errors.ts";
+import { startAccountHost } from "./account-host.ts";
 import { rejects } from "./check.ts";
 
 const test = suite("account login");
@@ -18,7 +19,7 @@ interface Tried {
 
 /** Logs in at a loopback without waiting. */
 async function tried(account: AccountOptions, options: Partial<LoginOptions> = {}): Promise<Tried> {
-  const host = await startAccountLoopback(account);
+  const host = await startAccountHost(account);
   const pauses: number[] = [];
   let address = "";
   const work = login({

@@ -2,15 +2,16 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { refresh } from "../lib/account/refresh.ts";
-import { startAccountLoopback, syntheticToken, type AccountAnswer, type AccountLoopback, type AccountOptions } from "../lib/loopback/account.ts";
+import { syntheticToken, type AccountAnswer, type AccountOptions } from "../lib/loopback/account.ts";
 import type { CursorError } from "../lib/session/errors.ts";
+import { startAccountHost, type AccountHost } from "./account-host.ts";
 import { rejects } from "./check.ts";
 
 const test = suite("account refresh");
 const SECRET = "refresh-secret-1";
 
-async function withHost<T>(options: AccountOptions, work: (host: AccountLoopback) => Promise<T>): Promise<T> {
-  const host = await startAccountLoopback({ refreshToken: SECRET, ...options });
+async function withHost<T>(options: AccountOptions, work: (host: AccountHost) => Promise<T>): Promise<T> {
+  const host = await startAccountHost({ refreshToken: SECRET, ...options });
   try {
     return await work(host);
   } finally {

@@ -1,13 +1,13 @@
 /** `login` and `models` against an account host on this machine. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { startAccountLoopback } from "../lib/loopback/account.ts";
+import { startAccountHost } from "./account-host.ts";
 import { cli, objects } from "./cli-spawn.ts";
 
 const test = suite("cli account");
 
 test("login prints the page on stderr and the token alone on stdout", async () => {
-  const host = await startAccountLoopback({ accessToken: () => "synthetic-access" });
+  const host = await startAccountHost({ accessToken: () => "synthetic-access" });
   try {
     const ran = await cli(["login", "--origin", host.origin]);
     assert.is(ran.code, 0, ran.stderr);
@@ -19,7 +19,7 @@ test("login prints the page on stderr and the token alone on stdout", async () =
 });
 
 test("login shows no token on a terminal", async () => {
-  const host = await startAccountLoopback({ accessToken: () => "synthetic-access" });
+  const host = await startAccountHost({ accessToken: () => "synthetic-access" });
   try {
     const ran = await cli(["login", "--origin", host.origin], { tty: true });
     assert.is(ran.code, 0);
@@ -41,7 +41,7 @@ test("login ends at an interrupt, and refuses an origin off the allowlist", asyn
 });
 
 test("models lists slugs, and the slug of each thinking level", async () => {
-  const host = await startAccountLoopback();
+  const host = await startAccountHost();
   try {
     const env = { PI_CURSOR_TOKEN: "synthetic" };
     const ran = await cli(["models", "--origin", host.origin], { env });
@@ -57,7 +57,7 @@ test("models lists slugs, and the slug of each thinking level", async () => {
 });
 
 test("models of a host of this machine needs no token; where it is not there, the warning ends in the next step", async () => {
-  const host = await startAccountLoopback();
+  const host = await startAccountHost();
   const line = ["models", "--json", "--origin", host.origin];
   assert.equal(objects(await cli(line)).map(({ source }) => source), ["service", "service"]);
   await host.close();

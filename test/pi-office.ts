@@ -1,8 +1,9 @@
 /** An extension before an account host, not yet activated. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startAccountLoopback, type AccountLoopback, type AccountOptions } from "../lib/loopback/account.ts";
+import type { AccountOptions } from "../lib/loopback/account.ts";
 import { createExtension } from "../lib/pi/extension.ts";
+import { startAccountHost, type AccountHost } from "./account-host.ts";
 import { onStage, type Line, type Stage } from "./pi-fake.ts";
 
 /** The only refresh token that the host takes. */
@@ -10,7 +11,7 @@ export const REFRESH = "synthetic-refresh";
 
 /** The stage, with an account. */
 export interface Office extends Omit<Stage, "ask" | "stream"> {
-  account: AccountLoopback;
+  account: AccountHost;
   /** Calls the factory with a token, or with a stored login. */
   activate(more?: Record<string, string>): Promise<void>;
   /** Writes Pi's auth.json. */
@@ -19,7 +20,7 @@ export interface Office extends Omit<Stage, "ask" | "stream"> {
 
 /** An extension that is not yet activated, before an account host. */
 export async function inOffice(options: AccountOptions & { line?: Line }, work: (office: Office) => Promise<void>): Promise<void> {
-  const account = await startAccountLoopback({ refreshToken: REFRESH, ...options });
+  const account = await startAccountHost({ refreshToken: REFRESH, ...options });
   await onStage({ activate: false, line: options.line ?? "1.6" }, async (stage) => {
     const env = { ...stage.env, CURSOR_PROVIDER_AGENT_ORIGIN: account.origin };
     const store = async (credentials: object) => {

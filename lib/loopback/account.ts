@@ -1,6 +1,5 @@
-/** An account host on 127.0.0.1: login, refresh and the model list, for demos and tests. Nothing in it is anyone's account. */
-import { createServer, constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import type { AddressInfo } from "node:net";
+/** The calls of an account as the host answers them: login, refresh and the model list. Nothing in it is anyone's account. */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Decoded } from "../../wire/index.ts";
 import { jsonObject, textField } from "../account/json.ts";
 import { AvailableModelsResponse, GetDefaultModelForCliResponse, GetUsableModelsResponse, type AvailableModel, type ModelDetails } from "../account/messages.ts";
@@ -24,8 +23,6 @@ export type AccountAnswer =
 
 /** What the account holds, and how it answers. */
 export interface AccountOptions {
-  /** 0, a free one, by default. */
-  port?: number;
   usable?: Decoded<typeof ModelDetails>[];
   available?: Decoded<typeof AvailableModel>[];
   /** The slug that the service would choose. */
@@ -38,16 +35,6 @@ export interface AccountOptions {
   pendingPolls?: number;
   /** Looks at each request first; undefined: the account answers. */
   answer?: (request: AccountRequest) => AccountAnswer | undefined;
-}
-
-/** A running account host. */
-export interface AccountLoopback {
-  /** `http://127.0.0.1:PORT`. */
-  readonly origin: string;
-  /** Every request, in order of arrival. */
-  readonly received: AccountRequest[];
-  /** Ends every connection and the server. */
-  close(): Promise<void>;
 }
 
 const variant = (slug: string, effort: string, isDefault: boolean) => ({
@@ -71,35 +58,6 @@ const AVAILABLE: Decoded<typeof AvailableModel>[] = [
   },
   { name: "composer-2.5", supportsAgent: true, supportsImages: true, contextTokenLimit: 200_000, clientDisplayName: "Composer 2.5", supportsNonMaxMode: true },
 ];
-
-/** Starts an account host on a free port of 127.0.0.1. */
-export async function startAccountLoopback(options: AccountOptions = {}): Promise<AccountLoopback> {
-  const received: AccountRequest[] = [];
-  const sessions = new Set<ServerHttp2Session>();
-  const answers = accountAnswers(options);
-  const server = createServer();
-  server.on("session", (session) => {
-    sessions.add(session);
-    session.on("error", () => {});
-    session.on("close", () => sessions.delete(session));
-  });
-  server.on("stream", (stream, headers) => {
-    void answerStream(stream, headers, (request) => {
-      received.push(request);
-      return answers(request);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const session of sessions) session.destroy();
-      }),
-  };
-}
 
 /** Reads one request and sends what `answers` says. Never throws. */
 export async function answerStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, answers: (request: AccountRequest) => AccountAnswer): Promise<void> {
