@@ -2,7 +2,7 @@
 import { complete, fail, park } from "./finish.ts";
 import { send } from "./reply.ts";
 import { arm, type Session } from "./session.ts";
-import { timerFailure, TIMERS, type Timer } from "./timers.ts";
+import { duration, timerFailure, TIMERS, type Timer } from "./timers.ts";
 
 /** A clock has run out: what that means is its row of TIMERS (DESIGN D1). */
 export function onTimer(session: Session, timer: Timer): void {
@@ -10,7 +10,7 @@ export function onTimer(session: Session, timer: Timer): void {
   const row = TIMERS[timer];
   switch (row.fires) {
     case "fail":
-      fail(session, timerFailure(timer, session.settings.clocks));
+      fail(session, timerFailure(row, duration(timer, session.settings.clocks)));
       return;
     case "burst":
       park(session);
