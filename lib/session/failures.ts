@@ -121,6 +121,25 @@ export function endedEarly(): Failure {
   return failure(remote("ended_early", "the service closed the stream before the turn was over", "Send the message again."), "");
 }
 
+/** The turn ended, and the model had done nothing (DESIGN D7). */
+export function emptyResponse(): Failure {
+  return failure(remote("empty_response", "the service ended the turn without a word or a tool call", "Send the message again, or choose another model: the slug may have been retired."), "");
+}
+
+/** A blob is asked for that starting again cannot bring back (PROTOCOL §6, DESIGN D9). */
+export function blobNotFound(): Failure {
+  return failure(remote("blob_not_found", "the service asks for a blob that this conversation never held", "Send the message again, or start a new conversation."), "");
+}
+
+/**
+ * The model goes on asking for what the host cannot do (PROTOCOL §5).
+ * @param tool the model's name of the host's command tool, if it has one
+ */
+export function toolLoop(misses: number, tool: string | undefined): Failure {
+  const nextStep = tool === undefined ? "Offer the model a tool that runs commands, or choose another model." : `Tell the model to call ${tool}, or choose another model.`;
+  return failure(remote("tool_loop", `the model asked ${misses} times in a row for something that is no tool of this host`, nextStep), "");
+}
+
 /** The failure behind an end of the transport in the middle of a turn. */
 export function transportFailure(end: TransportEnd, circumstances: Circumstances): Failure {
   switch (end.type) {

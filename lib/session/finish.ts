@@ -1,7 +1,7 @@
 /** The ways a leg or a Run ends, and the way a Run starts over. */
 import { LIMITS } from "../agent/limits.ts";
 import { CursorError, type Failure, type Partial } from "./errors.ts";
-import type { Circumstances } from "./failures.ts";
+import { emptyResponse, type Circumstances } from "./failures.ts";
 import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { rebuild } from "./open.ts";
 import { arm, enter, note, type Session } from "./session.ts";
@@ -27,7 +27,7 @@ export function fail(session: Session, failure: Failure): void {
 export function complete(session: Session): void {
   const { request, checkpoint, conversationId, catalog } = session;
   if (!session.productive) {
-    fail(session, { kind: "remote", code: "empty_response", message: "The service ended the turn without a word or a tool call.", nextStep: "Send the message again, or choose another model: the slug may have been retired." });
+    fail(session, emptyResponse());
     return;
   }
   enter(session, "over");

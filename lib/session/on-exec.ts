@@ -5,6 +5,7 @@
 import { decodeValue, type Decoded, type Json, type WireError } from "../../wire/index.ts";
 import { asksMcpState, execByName, execIds, LIMITS, refuse, type ExecRow, type ExecServerMessage, type McpArgs } from "../agent/index.ts";
 import { mcpState, requestContext, SERVER } from "./context.ts";
+import { toolLoop } from "./failures.ts";
 import { fail } from "./finish.ts";
 import { commandTool, redirect } from "./native/redirect.ts";
 import { findTool, rankByName } from "./native/tools.ts";
@@ -114,13 +115,7 @@ function miss(session: Session): boolean {
   if (session.phase === "draining") return true;
   session.misses += 1;
   if (session.misses < LIMITS.missBudget) return true;
-  const tool = commandTool(liveTools(session));
-  fail(session, {
-    kind: "remote",
-    code: "tool_loop",
-    message: `The model asked ${session.misses} times in a row for something that is no tool of this host.`,
-    nextStep: tool === undefined ? "Offer the model a tool that runs commands, or choose another model." : `Tell the model to call ${tool}, or choose another model.`,
-  });
+  fail(session, toolLoop(session.misses, commandTool(liveTools(session))));
   return false;
 }
 

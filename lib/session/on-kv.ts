@@ -2,7 +2,7 @@
 import type { Decoded } from "../../wire/index.ts";
 import type { KvServerMessage } from "../agent/index.ts";
 import { blobId, hex, LIMITS } from "../agent/index.ts";
-import { driftFailure } from "./failures.ts";
+import { blobNotFound, driftFailure } from "./failures.ts";
 import { fail, recover } from "./finish.ts";
 import { work } from "./on-update.ts";
 import { send } from "./reply.ts";
@@ -34,8 +34,7 @@ function onGet(session: Session, id: number, blob: Uint8Array): void {
   note(session, "blob_missing", "The service asks for a blob that this conversation never held.", { blob: hex(blob.subarray(0, SHA256)) });
   // The turn is complete, but a checkpoint that names what is not here would not resume.
   if (session.phase === "draining") session.checkpoint = undefined;
-  else if (!recover(session, "a blob is missing"))
-    fail(session, { kind: "remote", code: "blob_not_found", message: "The service asks for a blob that this conversation never held.", nextStep: "Send the message again, or start a new conversation." });
+  else if (!recover(session, "a blob is missing")) fail(session, blobNotFound());
 }
 
 /** Without data it names a blob that the service has already: acknowledged, nothing to keep. Only the empty blob is one all the same. */
