@@ -2,7 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { createProvider, memoryHandleStore, type Message, type TurnRequest } from "../index.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
-import { checkOrigin, DEFAULT_ORIGIN, isLoopback } from "../driver/origin.ts";
+import { isLoopback } from "../driver/origin.ts";
+import { variable } from "../driver/variables.ts";
 import type { Loopback } from "../loopback/index.ts";
 import { callDemoTool, DEMO_TOOLS } from "./demo-tools.ts";
 import { Display } from "./display.ts";
@@ -34,7 +35,7 @@ export async function run(context: Context): Promise<number> {
   const prompt = args.positionals.join(" ");
   if (prompt.trim() === "") throw new UsageError("the PROMPT is empty", "run");
   if (!args.has("loopback")) {
-    const origin = checkOrigin(args.value("origin") || env["CURSOR_PROVIDER_AGENT_ORIGIN"] || DEFAULT_ORIGIN);
+    const origin = variable(env, "CURSOR_PROVIDER_AGENT_ORIGIN", args.value("origin"));
     const record = isLoopback(origin) ? HERE : THERE;
     return turn(context, prompt, { origin: origin.origin, accessToken: accessToken(env, origin), record, embedded: false });
   }
