@@ -1,7 +1,8 @@
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { encodeEnvelope, encodeEndStream, FLAG, type ConnectCode } from "../../wire/index.ts";
 import type { Connection } from "./connection.ts";
-import { placeOf, type FaultAction, type Place, type RunFault } from "./fault.ts";
+import { placeOf, type Place, type RunFault } from "./fault.ts";
+import { strike } from "./strike.ts";
 
 /** Thrown where the script wants to go on and the response is over; it only ends the script. */
 export class Over extends Error {}
@@ -14,7 +15,6 @@ export class Response {
   readonly stream: ServerHttp2Stream;
   readonly connection: Connection;
   readonly #faults: RunFault[];
-  readonly #strike: (action: FaultAction, response: Response) => Promise<void>;
   readonly #onEnding: (ending: Ending) => void;
   readonly #waitForTrailers: boolean;
   readonly #headers: OutgoingHttpHeaders = { ":status": 200, "content-type": "application/connect+proto" };
@@ -31,14 +31,12 @@ export class Response {
     faults: readonly RunFault[];
     /** Whether a fault may send trailers: HTTP/2 wants to know that with the headers. */
     trailers: boolean;
-    strike: (action: FaultAction, response: Response) => Promise<void>;
     onEnding: (ending: Ending) => void;
   }) {
     this.stream = options.stream;
     this.connection = options.connection;
     this.#faults = [...options.faults];
     this.#waitForTrailers = options.trailers;
-    this.#strike = options.strike;
     this.#onEnding = options.onEnding;
     this.stream.on("wantTrailers", () => this.stream.sendTrailers(this.#trailers));
   }
@@ -159,7 +157,7 @@ export class Response {
     const here = this.#faults.filter((fault) => JSON.stringify(placeOf(fault)) === key);
     for (const fault of here) {
       this.#faults.splice(this.#faults.indexOf(fault), 1);
-      await this.#strike(fault, this);
+      await strike(fault, this);
     }
     this.#check();
   }

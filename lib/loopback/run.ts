@@ -8,7 +8,6 @@ import { isHeartbeat } from "./heartbeat.ts";
 import { beginPrompt, type Conversation } from "./prompt.ts";
 import { open, type Received, type ToolResult } from "./received.ts";
 import { Over, Response, type Ending } from "./response.ts";
-import { strike } from "./strike.ts";
 import { headerViolations, overlayViolations, refusal, requestViolations, stateOf } from "./verify.ts";
 
 /** Bytes of one client that are kept: more than any Run needs. */
@@ -62,7 +61,7 @@ export class Run {
     this.conversations = options.conversations;
     this.previous = options.previous;
     this.asks = new Asks({ violation: (what) => this.violation(what), park: (why) => this.#park(why) });
-    this.response = new Response({ stream, connection, faults, trailers, strike, onEnding: (ending) => this.#onEnding(ending) });
+    this.response = new Response({ stream, connection, faults, trailers, onEnding: (ending) => this.#onEnding(ending) });
     received.violations.push(...headerViolations(headers));
     stream.on("data", (chunk: Uint8Array) => this.#read(chunk));
     stream.on("end", () => this.#readEnd());
