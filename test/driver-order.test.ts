@@ -223,6 +223,19 @@ test("D19 an abort from a callback is the last that happens", async () => {
   );
 });
 
+test("D19 an abort while a frame is shown keeps that frame from going out", async () => {
+  const controller = new AbortController();
+  await onStage(
+    (peer) => peer.respond().send({ execServerMessage: { id: 1, fetchArgs: { url: "u" } } }),
+    async ({ provider, host }) => {
+      assert.is(ended(await outcome(provider.stream(ask(), { signal: controller.signal }))), "aborted");
+      await until(() => host.sockets.size === 0, "the socket is closed");
+      assert.equal(host.peers[0]!.received.flatMap(Object.keys), ["runRequest"]);
+    },
+    { onFrame: ({ from, envelope }) => void (from === "client" && envelope[5] !== 0x0a && controller.abort()) },
+  );
+});
+
 for (const [name, leave] of [
   ["at once", 0],
   ["when the Run is parked", LIMITS.burst * 3],

@@ -524,6 +524,7 @@ test("F5 the token is asked for once a Run, and a failure to get one is told wit
         [() => Promise.reject(new Error(`no ${"Bearer abc.def"}`)), "local", "access_token_failed"],
         ["", "auth", "no_access_token"],
         ["two\r\nlines", "auth", "invalid_access_token"],
+        ["a".repeat(16_385), "auth", "invalid_access_token"],
       ] as const) {
         const { error } = await outcome(make(host, { accessToken }).stream(ask()));
         assert.is(error?.kind, kind);
@@ -672,6 +673,7 @@ const SHAPES: readonly (readonly [name: string, request: unknown, words: RegExp]
   ["a contextWindow of text", { model: { id: "m", contextWindow: "200k" } }, /contextWindow/],
   ["a contextWindow of nothing", { model: { id: "m", contextWindow: 0 } }, /contextWindow/],
   ["a system prompt of a number", { systemPrompt: 5 }, /system prompt/],
+  ["a session id of a number", { sessionId: 5 }, /session id/],
   ["no tools", { tools: undefined }, /give \[\] for none/],
   ["a signal that is none", undefined, /no AbortSignal/],
 ];
@@ -686,9 +688,31 @@ for (const [name, request, words] of SHAPES)
     assert.match(error!.message, words);
   });
 
+test("a request that throws where it is read is refused, in the leg", async () => {
+  const provider = createProvider({ accessToken: "t", handles: null, env: {} });
+  const boom = (): never => {
+    throw new Error("boom");
+  };
+  for (const name of ["messages", "model", "workspace"] as const) {
+    const { error } = await outcome(provider.stream(Object.defineProperty(ask(), name, { get: boom, enumerable: true })));
+    assert.is(error?.code, "invalid_request");
+    assert.match(error!.message, /cannot be read: .*boom/);
+  }
+});
+
+test("options and a signal of null are none", () =>
+  using(
+    (peer) => finish(peer.respond()),
+    async (provider) => {
+      done(await outcome(provider.stream(ask(), null)), "stop", "done");
+      done(await outcome(provider.stream(ask(), { signal: null })), "stop", "done");
+    },
+  ));
+
 /** What is wrong before anything is opened: options or request, and the code. */
 const LOCAL: readonly (readonly [name: string, options: Partial<ProviderOptions>, request: Partial<TurnRequest>, code: string])[] = [
   ["an origin that is not on the allowlist", { origin: "https://example.com" }, {}, "origin_not_allowed"],
+  ["an origin that is no text", { origin: new URL("http://127.0.0.1:1") as unknown as string }, {}, "origin_not_allowed"],
   ["an origin that only looks like one", { origin: "https://api2.cursor.sh.example.com" }, {}, "origin_not_allowed"],
   ["the inference channel", { env: { CURSOR_PROVIDER_CHANNEL: "inference" } }, {}, "invalid_environment"],
   ["an unknown channel", { env: { CURSOR_PROVIDER_CHANNEL: "x" } }, {}, "invalid_environment"],

@@ -3,6 +3,9 @@ import { thrownText } from "../session/failures.ts";
 import { isHeaderText } from "./headers.ts";
 import { within } from "./settle.ts";
 
+/** Characters of the longest token: servers refuse headers of less. */
+const LONGEST = 16_384;
+
 /** The access token, or what gives one: asked for once a Run, and given up with its signal. */
 export type AccessToken = string | ((options: { signal?: AbortSignal }) => string | Promise<string>);
 
@@ -22,6 +25,7 @@ export async function accessTokenOf(given: AccessToken, ms: number, signal: Abor
  */
 export function checkToken(token: unknown): string {
   if (typeof token !== "string" || token === "") throw refused("no_access_token", "There is no access token.", "Log in, or set PI_CURSOR_TOKEN.");
+  if (token.length > LONGEST) throw refused("invalid_access_token", `The access token has ${token.length} characters, more than a header takes.`, "Log in again, or set PI_CURSOR_TOKEN to a token.");
   if (!isHeaderText(token)) throw refused("invalid_access_token", "The access token holds characters that no header may hold.", "Log in again, or set PI_CURSOR_TOKEN without spaces and line breaks.");
   return token;
 }

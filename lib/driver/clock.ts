@@ -11,22 +11,43 @@ export interface Clock {
 /** A clock for one Run. */
 export type ClockFactory = (onTimer: (timer: Timer) => void) => Clock;
 
-/** Real time. Its timers never keep the process alive: the socket of a leg that is being read does (DESIGN D23). */
+/** A clock that runs, or that has run out and is not told of yet. */
+interface Running {
+  readonly ms: number;
+  readonly timeout: NodeJS.Timeout;
+  out: boolean;
+}
+
+/**
+ * Real time. Its timers never keep the process alive: the socket of a leg that is being read does (DESIGN D23). One that
+ * runs out is told of behind what the sockets have: a process that was stopped or busy for long finds its timers run out
+ * before it reads what came in time.
+ */
 export const systemClock: ClockFactory = (onTimer) => {
-  const running = new Map<Timer, { timeout: NodeJS.Timeout; ms: number }>();
-  return {
-    arm(timer, ms) {
-      const current = running.get(timer);
-      if (current?.ms === ms) {
-        current.timeout.refresh();
-        return;
-      }
-      if (current) clearTimeout(current.timeout);
-      const timeout = setTimeout(() => {
+  const running = new Map<Timer, Running>();
+  const start = (timer: Timer, ms: number): void => {
+    const onOut = (): void => {
+      clock.out = true;
+      // Behind the poll for sockets, which comes between timers and immediates.
+      setImmediate(() => {
+        if (running.get(timer) !== clock || !clock.out) return;
         running.delete(timer);
         onTimer(timer);
-      }, ms).unref();
-      running.set(timer, { timeout, ms });
+      });
+    };
+    const clock: Running = { ms, timeout: setTimeout(onOut, ms).unref(), out: false };
+    running.set(timer, clock);
+  };
+  return {
+    arm(timer, ms) {
+      const clock = running.get(timer);
+      if (clock?.ms === ms) {
+        clock.out = false;
+        clock.timeout.refresh();
+        return;
+      }
+      clearTimeout(clock?.timeout);
+      start(timer, ms);
     },
     disarm(timer) {
       clearTimeout(running.get(timer)?.timeout);

@@ -62,7 +62,7 @@ export class Connection {
     const session = connect(origin, { createConnection: () => socket, settings: { initialWindowSize: LIMITS.window, enablePush: false } });
     this.#session = session;
     // Kept to the very end: an error after we have let go must not reach the process.
-    session.on("error", (error) => this.#onSessionError(error));
+    session.on("error", (error) => this.#lost(error));
     session.on("goaway", (code) => this.#onGoaway(code));
     session.once("connect", () => this.#onConnect());
     session.on("close", () => this.#lost());
@@ -82,6 +82,8 @@ export class Connection {
   send(payload: Uint8Array): void {
     if (this.#over || this.#stream.destroyed || this.#stream.writableEnded) return;
     this.#listener.onEnvelope("client", { flags: 0, payload });
+    // Who was told of it may have ended the Run (DESIGN D19).
+    if (this.#over) return;
     this.#stream.write(encodeEnvelope(0, payload));
     if (!this.#writerFull && this.#stream.writableLength > UNWRITTEN) {
       this.#writerFull = true;
@@ -272,13 +274,9 @@ export class Connection {
     if (code !== constants.NGHTTP2_NO_ERROR) this.#finish({ type: "closed", end: { type: "goaway", code } });
   }
 
-  #onSessionError(error: Error): void {
-    this.#error = error;
-    this.#lost();
-  }
-
   /** The stream or its connection is gone. With the socket Node cancels a stream that had ended, too: then its end counts. */
-  #lost(): void {
+  #lost(error = this.#error): void {
+    this.#error = error;
     const end = transportEnd({ goaway: this.#goaway, error: this.#error, reset: this.#stream.rstCode, destroyed: this.#session.destroyed });
     if (this.#ended && end.type === "socket" && this.#error === undefined) this.#finishEnd();
     else this.#finish({ type: "closed", end });

@@ -14,7 +14,7 @@ const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
  * @throws CursorError `local`, `origin_not_allowed`
  */
 export function checkOrigin(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
   const host = url !== undefined && ((url.protocol === "https:" && HOSTS.test(url.hostname)) || (url.protocol === "http:" && LOOPBACK.has(url.hostname)));
   const extra = url === undefined ? [] : PARTS.filter(({ has }) => has(url, text)).map(({ name }) => name);
   if (host && extra.length === 0) return url;
@@ -43,7 +43,7 @@ const PARTS: readonly { readonly name: string; readonly has: (url: URL, text: st
  * where the text is none, or where its host may be a part of a user or a password.
  */
 export function shownOrigin(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined;
+  if (typeof text !== "string" || !URL.canParse(text)) return undefined;
   const { protocol, host, pathname, search, hash } = new URL(text);
   // In https://user:12/3@host/ the user is read as the host, and the "@" stands in the path.
   const cut = (pathname + search + hash).includes("@");

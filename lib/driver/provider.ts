@@ -52,14 +52,14 @@ export interface Provider {
    * Starts a leg at the call; iterate to read it. It ends in `usage` and `done`, or throws a CursorError. Leaving the
    * iteration early ends the Run like an abort.
    */
-  stream(request: TurnRequest, options?: { signal?: AbortSignal }): AsyncIterable<TurnEvent>;
+  stream(request: TurnRequest, options?: { signal?: AbortSignal | null } | null): AsyncIterable<TurnEvent>;
   /** Ends a session's parked Run, if it has one: the host will not go on with it. */
   end(sessionId: string): void;
   /** Ends every Run and its socket; afterwards nothing keeps the process alive. */
   close(): Promise<void>;
 }
 
-/** Makes a provider. Nothing is opened, read or checked before the first leg. */
+/** Makes a provider, with the options as they are now. Nothing is opened or checked before the first leg. */
 export function createProvider(options: ProviderOptions): Provider {
   return createProviderOn(systemClock, options);
 }
@@ -84,19 +84,21 @@ class CursorProvider implements Provider {
   #debug: DebugFile | undefined;
 
   constructor(options: ProviderOptions, clock: ClockFactory) {
-    this.#options = options;
+    this.#options = { ...options };
     this.#clock = clock;
   }
 
-  stream(given: TurnRequest, { signal }: { signal?: AbortSignal } = {}): AsyncIterable<TurnEvent> {
+  stream(given: TurnRequest, options?: { signal?: AbortSignal | null } | null): AsyncIterable<TurnEvent> {
     const leg = new Leg();
-    // Before anything is touched: a request that is wrong costs the session no Run.
-    const wrong = checkRequest(given) ?? (signal === undefined || typeof signal.addEventListener === "function" ? undefined : invalid("The signal is no AbortSignal."));
-    if (wrong !== undefined) {
-      leg.fail(wrong);
-      return leg;
+    try {
+      this.#begin(leg, snapshot(given), signalOf(options));
+    } catch (error) {
+      leg.fail(cursorError(error) ?? new CursorError(defectFailure(error)));
     }
-    const request = snapshot(given);
+    return leg;
+  }
+
+  #begin(leg: Leg, request: TurnRequest, signal: AbortSignal | undefined): void {
     const key = this.#keyOf(request);
     const run = this.#runs.get(key);
     if (signal?.aborted) {
@@ -107,7 +109,6 @@ class CursorProvider implements Provider {
       this.#end(key);
       void this.#open(key, request, leg, signal);
     }
-    return leg;
   }
 
   end(sessionId: string): void {
@@ -150,10 +151,11 @@ class CursorProvider implements Provider {
     this.#opening.set(key, controller);
     signal?.addEventListener("abort", onAbort, { once: true });
     leg.owner = { onAbandoned: onAbort, onPressure: () => {} };
-    // Now: a host that changes the request meanwhile must not make the telling of an error fail.
-    const unsaid = this.#unsaid(request);
     let token = "";
+    let unsaid: Partial | undefined;
     try {
+      // Now: a host that changes the request meanwhile must not make the telling of an error fail.
+      unsaid = this.#unsaid(request);
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
       const workspaceUri = workspaceOf(request);
       token = await unlessAborted(accessTokenOf(this.#options.accessToken, config.clocks.first, controller.signal), controller.signal);
@@ -248,9 +250,25 @@ class CursorProvider implements Provider {
   }
 }
 
-/** The request as it is at the call: what the host adds to its lists afterwards belongs to the next leg. */
-function snapshot({ sessionId, ...request }: TurnRequest): TurnRequest {
-  return { ...request, messages: [...request.messages], tools: [...request.tools], ...(typeof sessionId === "string" && { sessionId }) };
+/**
+ * The request as it is at the call: what the host adds to its lists afterwards belongs to the next leg.
+ * @throws CursorError where it is none that can be answered: before anything is touched, so that it costs the session no Run
+ */
+function snapshot(given: TurnRequest): TurnRequest {
+  try {
+    const wrong = checkRequest(given);
+    if (wrong !== undefined) throw wrong;
+    return { ...given, messages: [...given.messages], tools: [...given.tools] };
+  } catch (error) {
+    throw cursorError(error) ?? invalid(`The request cannot be read: ${thrownText(error)}`);
+  }
+}
+
+/** The signal of a call's options, for which a host of JavaScript may give null, as fetch takes it. */
+function signalOf(options: { signal?: AbortSignal | null } | null | undefined): AbortSignal | undefined {
+  const signal = options?.signal ?? undefined;
+  if (signal !== undefined && typeof signal.addEventListener !== "function") throw invalid("The signal is no AbortSignal.");
+  return signal;
 }
 
 function invalid(message: string): CursorError {

@@ -21,6 +21,7 @@ function wrongWith(request: TurnRequest): string | undefined {
   if (!Array.isArray(parameters) || !parameters.every((one) => isObject(one) && hasTexts(one, "id", "value"))) return "The model's parameters are no list of { id, value }.";
   if (maxMode !== undefined && typeof maxMode !== "boolean") return "The model's maxMode is neither true nor false.";
   if (contextWindow !== undefined && !(typeof contextWindow === "number" && contextWindow > 0 && contextWindow < Infinity)) return "The model's contextWindow is no number of tokens.";
+  if (request.sessionId !== undefined && typeof request.sessionId !== "string") return "The session id is no text.";
   if (request.systemPrompt !== undefined && typeof request.systemPrompt !== "string") return "The system prompt is no text.";
   if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
   if (!Array.isArray(request.tools)) return "The request's tools are no list: give [] for none.";

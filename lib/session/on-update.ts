@@ -7,6 +7,8 @@ import type { TurnEvent } from "./turn.ts";
 
 /** Bytes of a UTF-16 unit. */
 const UNIT = 2;
+/** Bytes that an event takes beside what it says (measured: 95 for a delta of one letter). */
+const EVENT = 96;
 
 /** Text, thinking, tokens, the end of a turn: what an update means is its row of UPDATES (PROTOCOL §4.1). */
 export function onUpdate(session: Session, update: Decoded<typeof InteractionUpdate>): void {
@@ -36,8 +38,9 @@ export function onUpdate(session: Session, update: Decoded<typeof InteractionUpd
   }
 }
 
-/** Tells the host, now or with the next leg where none is being read (DESIGN D5). `size`: bytes that the event holds. */
-export function say(session: Session, event: TurnEvent, size: number): void {
+/** Tells the host, now or with the next leg where none is being read (DESIGN D5). `bytes`: of what the event says. */
+export function say(session: Session, event: TurnEvent, bytes: number): void {
+  const size = bytes + EVENT;
   session.productive = true;
   if (session.phase === "parked") {
     session.held.push({ event, size });
