@@ -4,7 +4,10 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createProvider, type Diagnostic, type HandleStore, type Message, type Provider, type ProviderOptions, type Tool } from "../lib/index.ts";
 import { LIMITS } from "../lib/agent/limits.ts";
+import { systemClock, type ClockFactory } from "../lib/driver/clock.ts";
+import { createProviderOn } from "../lib/driver/provider.ts";
 import { fingerprint } from "../lib/session/fingerprint.ts";
+import type { Timer } from "../lib/session/timers.ts";
 import { encodeValue } from "../wire/index.ts";
 import { handleOf } from "./handles.ts";
 import { ask, outcome, rawHost, until, type Host, type Outcome, type Peer } from "./raw-host.ts";
@@ -234,6 +237,28 @@ test("D19 an abort while a frame is shown keeps that frame from going out", asyn
     },
     { onFrame: ({ from, envelope }) => void (from === "client" && envelope[5] !== 0x0a && controller.abort()) },
   );
+});
+
+test("what fails in the driver itself is an error of the leg, and nobody else's", async () => {
+  const host = await rawHost((peer) => peer.respond().text("a").turnEnded().endStream());
+  const clock: ClockFactory = (onTimer) => {
+    const real = systemClock(onTimer);
+    const arm = (timer: Timer, ms: number): void => {
+      if (timer === "idle") throw new Error("no clock is left");
+      real.arm(timer, ms);
+    };
+    return { ...real, arm };
+  };
+  const provider = createProviderOn(clock, { accessToken: "t", origin: host.origin, env: {}, handles: null });
+  try {
+    const result = await outcome(provider.stream(ask()));
+    assert.is(result.error?.code, "defect");
+    assert.match(result.error!.message, "no clock is left");
+    await until(() => host.sockets.size === 0, "the socket is closed");
+  } finally {
+    await provider.close();
+    await host.close();
+  }
 });
 
 for (const [name, leave] of [

@@ -1,8 +1,9 @@
 /** One Run in the world: performs what the core asks for, in order, and tells it what happened. */
 import type { Envelope } from "../../wire/index.ts";
 import { LIMITS } from "../agent/limits.ts";
-import { aborted, type CursorError } from "../session/errors.ts";
+import { aborted, CursorError } from "../session/errors.ts";
 import type { Action, Event } from "../session/events.ts";
+import { defectFailure } from "../session/failures.ts";
 import { partial } from "../session/finish.ts";
 import { answers, follows } from "../session/on-continue.ts";
 import type { Session } from "../session/session.ts";
@@ -170,7 +171,13 @@ export class Run {
     for (const action of actions) this.#queue.push(action);
     if (this.#busy) return;
     this.#busy = true;
-    void this.#drain();
+    this.#drain().catch((error: unknown) => this.#onDefect(error));
+  }
+
+  /** What failed here is our fault: the leg hears of it, and the host's process goes on. */
+  #onDefect(error: unknown): void {
+    this.#fail(this.#world.onFailure(new CursorError(defectFailure(error), partial(this.#session))));
+    this.#close(true);
   }
 
   /** Performs the queue. Synchronous but for `save`: what follows it waits (DESIGN D3). */
