@@ -30,6 +30,8 @@ export interface RunWorld {
   onOver(): void;
 }
 
+/** The clocks of the service's silence. */
+const SILENCE: readonly Timer[] = ["first", "idle"];
 /** Bytes that a parked Run keeps for the next leg before it stops reading (DESIGN D23). */
 const HELD = LIMITS.undelivered / 2;
 
@@ -142,7 +144,7 @@ export class Run {
 
   #onTimer(timer: Timer): void {
     // A host that does not read makes the service look idle: its silence is our doing.
-    if (this.#pressed && (timer === "idle" || timer === "first") && this.#patience > 0) {
+    if (this.#pressed && SILENCE.includes(timer) && this.#patience > 0) {
       this.#patience -= duration(timer, this.#session.settings.clocks);
       this.#await();
     } else this.#dispatch({ type: "timer", timer });
@@ -150,7 +152,7 @@ export class Run {
 
   /** Gives the service its time anew. */
   #await(): void {
-    for (const timer of ["first", "idle"] as const) if (this.#session.armed.has(timer)) this.#clock.arm(timer, duration(timer, this.#session.settings.clocks));
+    for (const timer of SILENCE) if (this.#session.armed.has(timer)) this.#clock.arm(timer, duration(timer, this.#session.settings.clocks));
   }
 
   #onPressure(high: boolean): void {
