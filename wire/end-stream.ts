@@ -1,5 +1,6 @@
 /** The JSON of Connect's end-stream envelope. */
 import { WireError } from "./errors.ts";
+import { LIMITS } from "./limits.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 /** How a stream ended. Without `error` it ended well. */
@@ -40,9 +41,10 @@ export function connectCode(code: unknown): ConnectCode {
 
 /**
  * Reads the payload of an end-stream envelope.
- * @throws WireError `end_stream` where it is no JSON object, or its error no object
+ * @throws WireError `end_stream` where it is over 256 KiB, where it is no JSON object, or its error no object
  */
 export function decodeEndStream(payload: Uint8Array): EndStream {
+  if (payload.length > LIMITS.endStream) throw new WireError("end_stream", 0, "", `${payload.length} bytes, ${LIMITS.endStream} allowed`);
   const text = decodeUtf8(payload, 0, payload.length, false);
   let json: unknown;
   try {

@@ -8,6 +8,8 @@ export const LIMITS = {
   varint: 10,
   /** The highest field number. */
   fieldNumber: 2 ** 29 - 1,
+  /** Bytes of the JSON in an end-stream envelope: reading a megabyte of brackets takes half a second. */
+  endStream: 256 * 1024,
   /** Bytes of the largest envelope payload. */
   envelope: 16 * 1024 * 1024,
 } as const;
