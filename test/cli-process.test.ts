@@ -95,21 +95,22 @@ for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]
       await interrupted(start(["run", `--loopback=${file}`, "hi"], covered()), "I begin", signal, code);
     }));
 
-test("SIGTERM leaves no folder of the probe's", () =>
-  inFolder(async (folder) => {
-    const host = await startLoopback({ script: [{ hang: true }] });
-    try {
-      const child = start(["probe", "native", "--inproc", "--origin", host.origin], { TMPDIR: folder });
-      const result = within(ended(child), child);
-      await host.run(0);
-      assert.is(readdirSync(folder).length, 1);
-      child.kill("SIGTERM");
-      assert.is((await result).code, 143);
-      assert.equal(readdirSync(folder), []);
-    } finally {
-      await host.close();
-    }
-  }));
+for (const times of [1, 2])
+  test(`SIGTERM leaves no folder of the probe's, sent ${times} times`, () =>
+    inFolder(async (folder) => {
+      const host = await startLoopback({ script: [{ hang: true }] });
+      try {
+        const child = start(["probe", "native", "--inproc", "--origin", host.origin], { TMPDIR: folder });
+        const result = within(ended(child), child);
+        await host.run(0);
+        assert.is(readdirSync(folder).length, 1);
+        for (let sent = 0; sent < times; sent++) child.kill("SIGTERM");
+        assert.is((await result).code, 143);
+        assert.equal(readdirSync(folder), []);
+      } finally {
+        await host.close();
+      }
+    }));
 
 test("SIGINT ends serve with 130", async () => {
   const child = start(["serve"]);

@@ -28,6 +28,12 @@ export interface Workbench {
 /** Opens a workbench in a new temporary folder. */
 export function openWorkbench(): Workbench {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "cursor-wire-probe-")));
+  const close = (): void => {
+    process.off("exit", close);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  // A second signal ends the process at once.
+  process.once("exit", close);
   return {
     folder,
     tools: TOOLS.map(({ name, description, properties }) => {
@@ -43,7 +49,7 @@ export function openWorkbench(): Workbench {
         return { text: error instanceof Error ? error.message : String(error), isError: true };
       }
     },
-    close: () => rmSync(folder, { recursive: true, force: true }),
+    close,
   };
 }
 
