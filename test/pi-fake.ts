@@ -1,8 +1,9 @@
 /** A Pi without Pi: what the extension registers, and calls as either line makes them. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startLoopback, type Loopback, type LoopbackOptions } from "../lib/loopback/index.ts";
+import * as assert from "uvu/assert";
+import { startLoopback, type Loopback, type LoopbackOptions, type Script } from "../lib/loopback/index.ts";
 import { createExtension } from "../lib/pi/extension.ts";
 import type {
   PiAssistantMessage,
@@ -142,3 +143,26 @@ export const textOf = (message: PiAssistantMessage): string => message.content.f
 
 /** The tool calls of a message. */
 export const callsOf = (message: PiAssistantMessage) => message.content.flatMap((block) => (block.type === "toolCall" ? [block] : []));
+
+/** What a turn ends in. */
+export const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
+/** A turn of a word. */
+export const SAY: Script = [{ text: "One." }, ...END];
+/** A turn of one call, which says what the call has given. */
+export const CALL: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { awaitResults: true }, { textFrom: "results", template: "{read}" }, ...END];
+/** A turn of one call, which says nothing more. */
+export const PARK: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { hang: true }];
+/** The tool that they call. */
+export const tools = [tool("read", "path")];
+
+/** Parks a Run of a session and gives the message that asks for the tool. */
+export async function parked({ ask }: Stage, options: PiStreamOptions = {}) {
+  const { message } = await ask([user("read it")], options, { tools });
+  assert.is(message.stopReason, "toolUse");
+  return { message, results: [user("read it"), message, result(callsOf(message)[0]!.id, "read", "BLUE")] };
+}
+
+/** The files of the handles that are kept. */
+export async function handles({ folder }: Stage): Promise<string[]> {
+  return (await readdir(join(folder, "handles")).catch(() => [])).filter((name) => name.endsWith(".json")).sort();
+}

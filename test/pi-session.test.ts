@@ -1,32 +1,21 @@
 /** How the extension lives in Pi: activation, sessions, parked Runs, shutdown. */
 import { getEventListeners } from "node:events";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createExtension } from "../lib/pi/extension.ts";
 import factory, { PROVIDER } from "../lib/pi/index.ts";
 import type { PiStreamOptions } from "../lib/pi/pi.ts";
-import { Sessions, type Slot } from "../lib/pi/sessions.ts";
-import type { Script } from "../lib/loopback/index.ts";
+import { Sessions } from "../lib/pi/sessions.ts";
+import type { Slot } from "../lib/pi/slot.ts";
 import type { Message, TurnRequest } from "../lib/session/turn.ts";
-import { callsOf, contextOf, FakePi, LINES, onStage, read, result, textOf, tool, user, type Stage } from "./pi-fake.ts";
+import { CALL, callsOf, contextOf, END, FakePi, handles, LINES, onStage, PARK, parked, read, result, SAY, textOf, tools, user } from "./pi-fake.ts";
 import { waiting } from "./waiting.ts";
 
 const test = suite("pi session");
-const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
-const SAY: Script = [{ text: "One." }, ...END];
-const CALL: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { awaitResults: true }, { textFrom: "results", template: "{read}" }, ...END];
-const PARK: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { hang: true }];
-const tools = [tool("read", "path")];
-const handles = async ({ folder }: Stage) => (await readdir(join(folder, "handles")).catch(() => [])).filter((name) => name.endsWith(".json")).sort();
-
-/** Parks a Run of a session and gives the message that asks for the tool. */
-async function parked({ ask }: Stage, options: PiStreamOptions = {}) {
-  const { message } = await ask([user("read it")], options, { tools });
-  assert.is(message.stopReason, "toolUse");
-  return { message, results: [user("read it"), message, result(callsOf(message)[0]!.id, "read", "BLUE")] };
-}
 
 test("the package's default export is a factory that registers the provider", async () => {
   assert.type(factory, "function");
@@ -133,6 +122,14 @@ for (const [what, sessionId] of [["", "s1"], [" without a session", ""]] as cons
       const stop = new AbortController();
       const { message } = await ask([user("read it")], { sessionId, signal: stop.signal, onProviderStreamEvent: atDone(() => (stop.abort(), new Promise(() => {}))) }, { tools });
       assert.is(message.stopReason, "aborted");
+      await host.received[0]!.closed;
+      assert.is(host.received[0]!.rstCode, 8);
+    }));
+
+  test(`H4 an abort just before the end of a leg with calls${what} ends its Run`, () =>
+    onStage({ script: PARK }, async ({ ask, host }) => {
+      const stop = new AbortController();
+      await ask([user("read it")], { sessionId, signal: stop.signal, onProviderStreamEvent: (event) => ((event as { type: string }).type === "usage" ? stop.abort() : undefined) }, { tools });
       await host.received[0]!.closed;
       assert.is(host.received[0]!.rstCode, 8);
     }));
@@ -256,7 +253,9 @@ test("H8 a call without a session is known by its results while it is parked, an
   const env = { HOME: "/one" };
   const park = (): Slot => {
     const slot = sessions.slot(request(), env);
-    sessions.ended(slot, "m", ["c1"], undefined);
+    const leg = slot.enter(undefined);
+    slot.begin(leg, "m");
+    slot.park(leg, ["c1"]);
     return slot;
   };
   const first = park();
@@ -271,6 +270,26 @@ test("H8 a call without a session is known by its results while it is parked, an
   assert.is.not(sessions.slot(request(result), env), first);
   await sessions.close();
 });
+
+for (const [what, calls] of [["its leg is over", []], ["its parked Run has ended", ["c1"]]] as const)
+  test(`H8 a call without a session is forgotten when ${what}`, async () => {
+    const sessions = new Sessions();
+    const over = (): WeakRef<Slot> => {
+      const slot = sessions.slot({ model: { id: "m" }, messages: [{ role: "user", content: "hi" }], tools: [] }, {});
+      const leg = slot.enter(undefined);
+      slot.begin(leg, "m");
+      slot.park(leg, calls);
+      slot.leave(leg);
+      assert.is(slot.parked?.calls, calls.length > 0 ? calls : undefined);
+      slot.end();
+      return new WeakRef(slot);
+    };
+    const slot = over();
+    await new Promise((resolve) => setTimeout(resolve));
+    setFlagsFromString("--expose-gc");
+    (runInNewContext("gc") as () => void)();
+    assert.is(slot.deref(), undefined);
+  });
 
 test("D18 a continuation is matched by the call's id alone, whatever options it comes with", () =>
   onStage({ script: CALL }, async (stage) => {

@@ -11,6 +11,7 @@ import type { ModelTable } from "./models.ts";
 import type { PiContext, PiModel, PiStream, PiStreamOptions } from "./pi.ts";
 import { readRequest } from "./request.ts";
 import type { Sessions } from "./sessions.ts";
+import type { Slot, SlotLeg } from "./slot.ts";
 import { EventStream } from "./stream.ts";
 
 /** What a call needs of the extension. */
@@ -31,40 +32,41 @@ export function streamSimple(world: LegWorld, model: PiModel, context: PiContext
 }
 
 async function run(world: LegWorld, model: PiModel, context: PiContext, options: PiStreamOptions, answer: Answer): Promise<void> {
-  const { signal } = options;
-  if (signal?.aborted) throw aborted();
+  if (options.signal?.aborted) throw aborted();
   const env = options.env === undefined ? world.env : { ...world.env, ...options.env };
   const read = readRequest(model, context, options, world.models, world.sessions);
   checkNothingLost(world, options, read);
-  const request = await unlessAborted(payload(read, model, options), signal);
-  const token = tokenOf(options.apiKey, env);
-  const slot = world.sessions.slot(request, env);
-  slot.token = token;
-  slot.resume(request.model.id);
-  const calls: string[] = [];
-  let answered = false;
-  let ended = false;
+  const slot = world.sessions.slot(read, env);
+  const leg = slot.enter(options.signal);
   try {
-    for await (const event of slot.provider.stream(request, signal && { signal })) {
-      if (!answered) {
-        answered = true;
-        await unlessAborted(options.onResponse?.({ status: 200, headers: { "content-type": "application/connect+proto" } }, model), signal);
-      }
-      if (event.type === "tool_call") calls.push(event.id);
-      if (event.type === "reset") calls.length = 0;
-      if (event.type === "done") {
-        // Before the hook, so that an abort which strikes it finds the parked Run.
-        world.sessions.ended(slot, request.model.id, calls, signal);
-        ended = true;
-      }
-      await unlessAborted(options.onProviderStreamEvent?.(event, model), signal);
-      answer.take(event);
-    }
+    const request = await unlessAborted(payload(read, model, options), leg.signal);
+    slot.token = tokenOf(options.apiKey, env);
+    await play(slot, leg, request, model, options, answer);
   } catch (error) {
     // Pi never hears of the calls then, so nobody would come back to a parked Run.
-    if (ended) slot.end();
-    else world.sessions.ended(slot, request.model.id, [], signal);
+    slot.drop(leg);
     throw error;
+  } finally {
+    slot.leave(leg);
+  }
+}
+
+async function play(slot: Slot, leg: SlotLeg, request: TurnRequest, model: PiModel, options: PiStreamOptions, answer: Answer): Promise<void> {
+  const { signal } = leg;
+  const calls: string[] = [];
+  let answered = false;
+  slot.begin(leg, request.model.id);
+  for await (const event of slot.provider.stream(request, { signal })) {
+    if (!answered) {
+      answered = true;
+      await unlessAborted(options.onResponse?.({ status: 200, headers: { "content-type": "application/connect+proto" } }, model), signal);
+    }
+    if (event.type === "tool_call") calls.push(event.id);
+    if (event.type === "reset") calls.length = 0;
+    // Before the hook, so that an abort which strikes it finds the parked Run.
+    if (event.type === "done") slot.park(leg, calls);
+    await unlessAborted(options.onProviderStreamEvent?.(event, model), signal);
+    answer.take(event);
   }
 }
 

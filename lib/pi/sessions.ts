@@ -1,91 +1,19 @@
 /** The providers behind Pi's sessions: one each, so that a session's token, environment and parked Run are its own. */
-import { createProvider, type Provider } from "../index.ts";
 import { fileHandleStore, memoryHandleStore, type HandleStore } from "../driver/handle-store.ts";
 import type { Environment } from "../driver/variables.ts";
 import { thrownText } from "../session/failures.ts";
 import { split } from "../session/history.ts";
 import type { Diagnostic, TurnRequest } from "../session/turn.ts";
-
-/** One session's provider, or that of a call without a session. */
-export class Slot {
-  readonly provider: Provider;
-  readonly handles: HandleStore;
-  readonly sessionId: string | undefined;
-  readonly env: Environment;
-  /** What the next Run logs in with; set before each leg. */
-  token = "";
-  /** The model whose Run is parked, and what stops waiting for it. */
-  #parked: { slug: string; calls: readonly string[]; since: number; forget: () => void } | undefined;
-  readonly #onIdle: (slot: Slot) => void;
-
-  /** @param onIdle called when nothing is parked here any more */
-  constructor(sessionId: string | undefined, env: Environment, handles: HandleStore, onDiagnostic: (diagnostic: Diagnostic) => void, onIdle: (slot: Slot) => void) {
-    this.sessionId = sessionId;
-    this.env = env;
-    this.handles = handles;
-    this.#onIdle = onIdle;
-    this.provider = createProvider({
-      accessToken: () => this.token,
-      env,
-      handles,
-      onDiagnostic: (diagnostic) => {
-        if (diagnostic.type === "parked_run_lost") this.#forget();
-        onDiagnostic(diagnostic);
-      },
-    });
-  }
-
-  /** The calls of the parked Run and when they were parked, in ms since 1970. */
-  get parked(): { calls: readonly string[]; since: number } | undefined {
-    return this.#parked;
-  }
-
-  /**
-   * A leg has ended with calls: its Run waits for their results. Pi aborts a tool by the same signal and, in 1.x, never
-   * comes back then, so the signal goes on to count until the next leg.
-   */
-  park(slug: string, calls: readonly string[], signal: AbortSignal | undefined): void {
-    const onAbort = () => this.end();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    this.#parked = { slug, calls, since: Date.now(), forget: () => signal?.removeEventListener("abort", onAbort) };
-    if (signal?.aborted) this.end();
-  }
-
-  /** A leg begins. A Run that is parked for another model is of no use to it. */
-  resume(slug: string): void {
-    if (this.#parked !== undefined && this.#parked.slug !== slug) this.end();
-    this.#forget();
-  }
-
-  /** Ends the parked Run, if there is one. */
-  end(): void {
-    this.#forget();
-    if (this.sessionId === undefined) void this.close();
-    else this.provider.end(this.sessionId);
-  }
-
-  /** Ends everything. */
-  async close(): Promise<void> {
-    this.#forget();
-    await this.provider.close();
-  }
-
-  #forget(): void {
-    if (this.#parked === undefined) return;
-    this.#parked.forget();
-    this.#parked = undefined;
-    this.#onIdle(this);
-  }
-}
+import { Slot } from "./slot.ts";
 
 /** All slots, and what is known of Pi's sessions. */
 export class Sessions {
   readonly #slots = new Map<string, Slot>();
-  /** Slots of calls without a session that wait for results. */
+  /** Slots of calls without a session that are not over. */
   readonly #oneOffs = new Set<Slot>();
   /** The working folder of each session that has started. */
   readonly #folders = new Map<string, string | undefined>();
-  /** The sessions that Pi does not keep. */
+  /** The sessions that Pi does not keep. They stay here when they are over, for a call that comes late. */
   readonly #fleeting = new Set<string>();
   /** The last diagnostics, for the status. */
   readonly diagnostics: Diagnostic[] = [];
@@ -93,7 +21,8 @@ export class Sessions {
   /** A session has started in a folder. Where Pi does not keep it, nothing of it may outlive the process. */
   started(sessionId: string, folder: string | undefined, isKept: boolean): void {
     this.#folders.set(sessionId, folder);
-    if (!isKept) this.#fleeting.add(sessionId);
+    if (isKept) this.#fleeting.delete(sessionId);
+    else this.#fleeting.add(sessionId);
   }
 
   /** Whether any session has started and is not over. */
@@ -117,7 +46,7 @@ export class Sessions {
    */
   slot(request: TurnRequest, env: Environment): Slot {
     const { sessionId } = request;
-    if (sessionId === undefined) return this.#oneOff(request, env) ?? this.#make(undefined, env);
+    if (sessionId === undefined) return this.#oneOff(request, env);
     const known = this.#slots.get(sessionId);
     if (known !== undefined && isSame(known.env, env)) return known;
     void known?.close();
@@ -149,20 +78,11 @@ export class Sessions {
     return this.#slots.get(sessionId);
   }
 
-  /** A leg has ended: parked where it has calls, else over; a slot without a session lives only while parked. */
-  ended(slot: Slot, slug: string, calls: readonly string[], signal: AbortSignal | undefined): void {
-    if (calls.length > 0) slot.park(slug, calls, signal);
-    if (slot.sessionId !== undefined) return;
-    if (slot.parked === undefined) void slot.close();
-    else this.#oneOffs.add(slot);
-  }
-
   /** Ends one session. */
   async stopped(sessionId: string): Promise<void> {
     const slot = this.#slots.get(sessionId);
     this.#slots.delete(sessionId);
     this.#folders.delete(sessionId);
-    this.#fleeting.delete(sessionId);
     await slot?.close();
   }
 
@@ -172,15 +92,17 @@ export class Sessions {
     this.#slots.clear();
     this.#oneOffs.clear();
     this.#folders.clear();
-    this.#fleeting.clear();
     await Promise.all(slots.map((slot) => slot.close()));
   }
 
-  #oneOff(request: TurnRequest, env: Environment): Slot | undefined {
+  #oneOff(request: TurnRequest, env: Environment): Slot {
     const answered = new Set(split(request.messages).results.map(({ toolCallId }) => toolCallId));
     const [found, ...others] = [...this.#oneOffs].filter((slot) => isSame(slot.env, env) && slot.parked?.calls.some((id) => answered.has(id)));
     // Ids are one Run's own: where they may mean several, a new Run is told everything.
-    return others.length > 0 ? undefined : found;
+    if (found !== undefined && others.length === 0) return found;
+    const slot = this.#make(undefined, env);
+    this.#oneOffs.add(slot);
+    return slot;
   }
 
   #make(sessionId: string | undefined, env: Environment): Slot {
