@@ -3,10 +3,9 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import type { Script } from "../lib/loopback/index.ts";
 import type { PiEvent, PiMessage } from "../lib/pi/pi.ts";
-import { callsOf, LINES, onStage, read, result, textOf, tool, user } from "./pi-fake.ts";
+import { callsOf, END, LINES, onStage, read, result, textOf, tool, user } from "./pi-fake.ts";
 
 const test = suite("pi provider");
-const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const CALL: Script = [{ mcp: { tool: "read", args: { path: "a.txt" } } }, { awaitResults: true }, { textFrom: "results", template: "It says {read}." }, { tokens: 4 }, ...END];
 const types = (events: readonly PiEvent[]) => [...new Set(events.map((event) => event.type))];

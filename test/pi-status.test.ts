@@ -2,14 +2,12 @@
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import type { Script } from "../lib/loopback/index.ts";
 import { syntheticToken } from "../lib/loopback/account.ts";
 import type { PiSessionContext } from "../lib/pi/pi.ts";
-import { onStage, tool, user, type Stage } from "./pi-fake.ts";
+import { END, onStage, PARK, parked, tools, user, type Stage } from "./pi-fake.ts";
 import { inOffice } from "./pi-office.ts";
 
 const test = suite("pi status");
-const END: Script = [{ checkpoint: true }, { turnEnded: true }, { end: true }];
 
 /** What `/cursor` says. */
 async function status({ pi }: Pick<Stage, "pi">, context: PiSessionContext = {}): Promise<string> {
@@ -33,10 +31,10 @@ test("/cursor tells how things stand before anything has happened", () =>
   }));
 
 test("/cursor tells of the login, the list, the handle and the parked Run, and holds no secret", () =>
-  onStage({ script: [[{ text: "One." }, ...END], [{ mcp: { tool: "read", args: { path: "a" } } }, { hang: true }]] }, async (stage) => {
+  onStage({ script: [[{ text: "One." }, ...END], PARK] }, async (stage) => {
     const access = syntheticToken(7200);
     const first = await stage.ask([user("one")], { apiKey: access });
-    await stage.ask([user("one"), first.message, user("two")], { apiKey: access }, { tools: [tool("read", "path")] });
+    await stage.ask([user("one"), first.message, user("two")], { apiKey: access }, { tools });
     const text = await status(stage, { ...session("s1"), modelRegistry: { getApiKeyForProvider: async () => access } });
     assert.match(text, /login: logged in, the token ends in 1 h/);
     assert.match(text, /this session: remote conversation [0-9a-f-]{36}, \d+ blobs, \d+ bytes/);
@@ -77,10 +75,11 @@ test("/cursor survives a registry that fails and an environment that is wrong", 
   }));
 
 test("/cursor shows the last notes", () =>
-  onStage({ script: [{ mcp: { tool: "read", args: { path: "a" } } }, { wait: 250 }, { fault: { type: "cut" } }] }, async (stage) => {
-    await Promise.all(Array.from({ length: 7 }, (_, index) => stage.ask([user("one")], { sessionId: `s${index}` }, { tools: [tool("read", "path")] })));
-    await Promise.all(stage.host.received.map(({ closed }) => closed));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  onStage({ script: PARK }, async (stage) => {
+    const seven = Array.from({ length: 7 }, (_, index) => `s${index}`);
+    await Promise.all(seven.map((sessionId) => parked(stage, { sessionId })));
+    await stage.host.close();
+    for (let tries = 0; seven.some((id) => stage.sessions.find(id)!.parked) && tries < 100; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
     const notes = (await status(stage)).split("\n").filter((row) => row.startsWith("note: parked_run_lost"));
     assert.is(notes.length, 5);
   }));
