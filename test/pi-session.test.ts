@@ -388,6 +388,15 @@ test("a branch is left by a session that Pi does not keep, too", () =>
     assert.equal(host.received[1]!.violations, []);
   }));
 
+test("a branch that is left by a session that Pi does not keep takes no file of another with its id", () =>
+  onStage({ script: SAY }, async (stage) => {
+    await stage.ask([user("one")]);
+    await stage.pi.fire("session_shutdown", "s1");
+    await stage.pi.fire("session_start", "s1", stage.folder, { getSessionFile: () => undefined });
+    await stage.pi.fire("session_tree", "s1");
+    assert.equal(await handles(stage), ["s1.json"]);
+  }));
+
 test("a branch is left in a process that has asked nothing yet", () =>
   onStage({ script: SAY }, async (stage) => {
     await stage.ask([user("one")]);

@@ -1,4 +1,4 @@
-import { checkOrigin, DEFAULT_ORIGIN } from "../driver/origin.ts";
+import { variable } from "../driver/variables.ts";
 import { startLoopback } from "../loopback/index.ts";
 import { told, UsageError } from "./failure.ts";
 import { openWorkbench } from "./inproc.ts";
@@ -64,7 +64,7 @@ async function inProcess(chosen: readonly Probe[], env: Context["env"], run: (pr
 }
 
 function service(origin: string | undefined, env: Context["env"]): Pick<Asked, "origin" | "accessToken"> {
-  const url = checkOrigin(origin || env["CURSOR_PROVIDER_AGENT_ORIGIN"] || DEFAULT_ORIGIN);
+  const url = variable(env, "CURSOR_PROVIDER_AGENT_ORIGIN", origin);
   return { origin: url.origin, accessToken: accessToken(env, url) };
 }
 

@@ -7,5 +7,10 @@ import { variable, type Environment } from "./variables.ts";
  * @throws CursorError `invalid_environment` at a `~` with a name
  */
 export function handleFolder(env: Environment): string {
-  return resolve(variable(env, "CURSOR_PROVIDER_HANDLE_DIR").replace(/^~(?=$|[/\\])/, () => env["HOME"] || homedir()));
+  return resolve(expandHome(variable(env, "CURSOR_PROVIDER_HANDLE_DIR"), env));
+}
+
+/** A path whose leading `~` is the folder of whoever runs this: `HOME`, else what the platform says. */
+export function expandHome(path: string, env: Environment): string {
+  return path.replace(/^~(?=$|[/\\])/, () => env["HOME"] || homedir());
 }

@@ -1,10 +1,7 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { expandHome } from "../driver/handle-folder.ts";
 import type { Environment } from "../driver/variables.ts";
 
 /** Where Pi keeps its files: `PI_CODING_AGENT_DIR`, in which a leading `~` expands. */
 export function agentFolder(env: Environment): string {
-  const home = env["HOME"] || homedir();
-  const folder = env["PI_CODING_AGENT_DIR"];
-  return folder ? folder.replace(/^~(?=$|[/\\])/, () => home) : join(home, ".pi", "agent");
+  return expandHome(env["PI_CODING_AGENT_DIR"] || "~/.pi/agent", env);
 }

@@ -57,7 +57,7 @@ export class Sessions {
 
   /** Where a session's handle is, or would be. */
   handlesOf(sessionId: string, env: Environment): HandleStore {
-    return this.#slots.get(sessionId)?.handles ?? fileHandleStore(undefined, env);
+    return this.#slots.get(sessionId)?.handles ?? this.#storeOf(sessionId, env);
   }
 
   /**
@@ -106,8 +106,11 @@ export class Sessions {
   }
 
   #make(sessionId: string | undefined, env: Environment): Slot {
-    const handles = sessionId === undefined || this.#fleeting.has(sessionId) ? memoryHandleStore() : fileHandleStore(undefined, env);
-    return new Slot(sessionId, env, handles, (diagnostic) => this.#diagnose(diagnostic), (slot) => this.#oneOffs.delete(slot));
+    return new Slot(sessionId, env, this.#storeOf(sessionId, env), (diagnostic) => this.#diagnose(diagnostic), (slot) => this.#oneOffs.delete(slot));
+  }
+
+  #storeOf(sessionId: string | undefined, env: Environment): HandleStore {
+    return sessionId === undefined || this.#fleeting.has(sessionId) ? memoryHandleStore() : fileHandleStore(undefined, env);
   }
 
   #diagnose(diagnostic: Diagnostic): void {
