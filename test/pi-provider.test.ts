@@ -179,7 +179,7 @@ for (const [what, onPayload, words] of [
   ["rejects", () => Promise.reject(new Error("hook broke")), "hook broke"],
   ["gives back what is no request", () => 7, "invalid_payload"],
   ["gives back null", () => null, "invalid_payload"],
-  ["gives back an empty object", () => ({}), "names no model. \\[local error: invalid_payload\\]"],
+  ["gives back an empty object", () => ({}), "what is none: The request names no model. \\[local error: invalid_payload\\]"],
   ["gives back a request without messages", (payload) => ({ ...(payload as object), messages: undefined }), "invalid_payload"],
   ["gives back a request without tools", (payload) => ({ ...(payload as object), tools: undefined }), "invalid_payload"],
   ["takes the model out of the request", (payload) => void delete (payload as { model?: unknown }).model, "invalid_payload"],

@@ -78,7 +78,7 @@ async function payload(request: TurnRequest, model: PiModel, { onPayload }: PiSt
   const given = await onPayload(request, model);
   const replaced = (given === undefined ? request : given) as TurnRequest;
   const wrong = checkRequest(replaced);
-  if (wrong !== undefined) throw new CursorError({ kind: "local", code: "invalid_payload", message: `An extension replaced the request with what is none: ${wrong}`, nextStep: "Look for a before_provider_request handler that does not know this provider." });
+  if (wrong !== undefined) throw new CursorError({ kind: "local", code: "invalid_payload", message: `An extension replaced the request with what is none: ${wrong.message}`, nextStep: "Look for a before_provider_request handler that does not know this provider." });
   const { sessionId: _, ...rest } = replaced;
   return { ...rest, ...(sessionId !== undefined && { sessionId }) };
 }
