@@ -9,10 +9,10 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { fileHandleStore, memoryHandleStore, type HandleStore } from "../lib/driver/handle-store.ts";
 import type { CursorError } from "../lib/session/errors.ts";
-import type { Diagnostic, Handle } from "../lib/session/turn.ts";
+import type { Handle } from "../lib/session/turn.ts";
 import { hex, rejects } from "./check.ts";
 import { inFolder } from "./folder.ts";
-import { handleOf, namesIn, quiet, sha256, wordsOf } from "./handles.ts";
+import { handleOf, namesIn, sha256, wordsOf } from "./handles.ts";
 
 const test = suite("handle-store");
 
@@ -24,7 +24,7 @@ function same(one: Handle | undefined, other: Handle): void {
   });
 }
 
-const stores: Record<string, (folder: string) => HandleStore> = { file: quiet, memory: () => memoryHandleStore() };
+const stores: Record<string, (folder: string) => HandleStore> = { file: fileHandleStore, memory: () => memoryHandleStore() };
 for (const [name, open] of Object.entries(stores)) {
   test(`${name}: a session without a handle has none`, () =>
     inFolder(async (folder) => {
@@ -103,7 +103,7 @@ for (const [name, open] of Object.entries(stores)) {
 
 test("G8 when a save resolves, another process loads the handle", () =>
   inFolder(async (folder) => {
-    await quiet(folder).save("s", handleOf("c", "x"));
+    await fileHandleStore(folder).save("s", handleOf("c", "x"));
     const program = `const { fileHandleStore } = await import(${JSON.stringify(new URL(`../lib/driver/handle-store${import.meta.url.slice(-3)}`, import.meta.url).href)});
       const handle = await fileHandleStore(process.argv[1]).load("s"); console.log(handle.conversationId, handle.blobs.size);`;
     const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program, folder]);
@@ -113,7 +113,7 @@ test("G8 when a save resolves, another process loads the handle", () =>
 test("files have mode 0600 in folders of mode 0700", () =>
   inFolder(async (folder) => {
     const handles = join(folder, "a", "handles");
-    await quiet(handles).save("s", handleOf("c", "x"));
+    await fileHandleStore(handles).save("s", handleOf("c", "x"));
     for (const path of [join(folder, "a"), handles, join(handles, "s.blobs")]) assert.is((await stat(path)).mode & 0o777, 0o700, path);
     assert.is((await stat(join(handles, "s.json"))).mode & 0o777, 0o600);
     for (const name of await namesIn(join(handles, "s.blobs"))) assert.is((await stat(join(handles, "s.blobs", name))).mode & 0o777, 0o600, name);
@@ -122,14 +122,14 @@ test("files have mode 0600 in folders of mode 0700", () =>
 test("a folder that was there keeps its mode", () =>
   inFolder(async (folder) => {
     await chmod(folder, 0o755);
-    await quiet(folder).save("s", handleOf("c", "x"));
+    await fileHandleStore(folder).save("s", handleOf("c", "x"));
     assert.is((await stat(folder)).mode & 0o777, 0o755);
   }));
 
 test("a plain session id names the files", () =>
   inFolder(async (folder) => {
     const id = "0190a_-Z".padEnd(100, "x");
-    await quiet(folder).save(id, handleOf("c", "x"));
+    await fileHandleStore(folder).save(id, handleOf("c", "x"));
     assert.equal(await namesIn(folder), [`${id}.blobs`, `${id}.json`]);
     const blobs = await namesIn(join(folder, `${id}.blobs`));
     assert.equal(blobs, [sha256("x"), sha256("checkpoint of c")].sort());
@@ -142,7 +142,7 @@ const hostile = [
 test("any other session id stays in the folder, under a name of its own", () =>
   inFolder(async (above) => {
     const folder = join(above, "handles");
-    const store = quiet(folder);
+    const store = fileHandleStore(folder);
     for (const [index, id] of hostile.entries()) await store.save(id, handleOf(`c${index}`, "x"));
     for (const [index, id] of hostile.entries()) assert.is((await store.load(id))?.conversationId, `c${index}`, JSON.stringify(id));
     assert.equal(await namesIn(above), ["handles"]);
@@ -155,7 +155,7 @@ test("any other session id stays in the folder, under a name of its own", () =>
 
 test("a second save writes only new blobs and removes those that are no longer named", () =>
   inFolder(async (folder) => {
-    const store = quiet(folder);
+    const store = fileHandleStore(folder);
     await store.save("s", handleOf("c", "kept", "dropped"));
     const kept = join(folder, "s.blobs", sha256("kept"));
     const before = await stat(kept);
@@ -167,7 +167,7 @@ test("a second save writes only new blobs and removes those that are no longer n
 
 test("a save removes the temporary files of processes that died, and leaves foreign files alone", () =>
   inFolder(async (folder) => {
-    const store = quiet(folder);
+    const store = fileHandleStore(folder);
     await store.save("s", handleOf("c", "x"));
     for (const name of ["0190.tmp", "lock.0190", "notes.txt"]) await writeFile(join(folder, "s.blobs", name), "");
     await store.save("s", handleOf("c", "x"));
@@ -178,7 +178,7 @@ test("a save removes the temporary files of processes that died, and leaves fore
 
 test("G2 20 saves of one session at once end in the last one, with nothing left over", () =>
   inFolder(async (folder) => {
-    const [one, two] = [quiet(folder), quiet(folder)];
+    const [one, two] = [fileHandleStore(folder), fileHandleStore(folder)];
     await Promise.all(Array.from({ length: 20 }, (_, number) => (number % 2 ? one : two).save("s", handleOf(`c${number}`, "shared", `own ${number}`))));
     assert.is(wordsOf(await one.load("s")), "c19: shared own 19");
     assert.equal(await namesIn(folder), ["s.blobs", "s.json"]);
@@ -187,7 +187,7 @@ test("G2 20 saves of one session at once end in the last one, with nothing left 
 
 test("a load waits for the save before it", () =>
   inFolder(async (folder) => {
-    const store = quiet(folder);
+    const store = fileHandleStore(folder);
     const saving = store.save("s", handleOf("c", "x"));
     assert.is(wordsOf(await store.load("s")), "c: x");
     await saving;
@@ -202,29 +202,27 @@ const refusals: [name: string, said: RegExp, prepare: (folder: string) => Promis
   ["a JSON that is a folder", /s\.json is a folder, not a file/, (folder) => mkdir(join(folder, "handles", JSON_FILE), { recursive: true })],
 ];
 for (const [name, said, prepare] of refusals) {
-  test(`${name} rejects the save, and the load stays quiet about nothing`, () =>
+  test(`${name} rejects the save and the load`, () =>
     inFolder(async (folder) => {
       await prepare(folder);
-      const store = fileHandleStore(join(folder, "handles"), {}, () => {});
+      const store = fileHandleStore(join(folder, "handles"));
       assert.match(((await rejects(store.save("s", handleOf("c", "x")))) as Error).message, said);
-      assert.is(await store.load("s"), undefined);
+      await rejects(store.load("s"));
     }));
 }
 
 test("blobs behind a link are not read, written or removed, and the handle goes all the same", () =>
   inFolder(async (folder) => {
     const [ours, elsewhere] = [join(folder, "handles"), join(folder, "elsewhere")];
-    await quiet(ours).save("s", handleOf("c", "x"));
+    await fileHandleStore(ours).save("s", handleOf("c", "x"));
     await rename(join(ours, "s.blobs"), elsewhere);
     await writeFile(join(elsewhere, "0190.tmp"), "");
     const before = await namesIn(elsewhere);
     for (const target of ["../elsewhere", "../nowhere"]) {
       await rm(join(ours, "s.blobs"), { force: true });
       await symlink(target, join(ours, "s.blobs"));
-      const told: string[] = [];
-      const store = fileHandleStore(ours, {}, ({ message }) => told.push(message));
-      assert.is(await store.load("s"), undefined);
-      assert.match(told.join(), /s\.blobs is a link, not a folder: move it away/);
+      const store = fileHandleStore(ours);
+      assert.match(((await rejects(store.load("s"))) as Error).message, /s\.blobs is a link, not a folder: move it away/);
       assert.match(((await rejects(store.save("s", handleOf("d", "y")))) as Error).message, /s\.blobs is a link/);
       await store.remove("s");
     }
@@ -237,7 +235,7 @@ test("the handle folder itself may be a link", () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, "elsewhere"));
     await symlink("elsewhere", join(folder, "handles"));
-    const store = quiet(join(folder, "handles"));
+    const store = fileHandleStore(join(folder, "handles"));
     await store.save("s", handleOf("c", "x"));
     assert.is(wordsOf(await store.load("s")), "c: x");
     await store.remove("s");
@@ -246,7 +244,7 @@ test("the handle folder itself may be a link", () =>
 
 test("a save removes what it may although something else than a file stands between", () =>
   inFolder(async (folder) => {
-    const store = quiet(folder);
+    const store = fileHandleStore(folder);
     await store.save("s", handleOf("c", "x"));
     for (let number = 10; number < 20; number++) await mkdir(join(folder, "s.blobs", `${number}.tmp`));
     await writeFile(join(folder, "s.blobs", "20.tmp"), "");
@@ -258,7 +256,7 @@ test("a save removes what it may although something else than a file stands betw
 
 test("a new blob that can not be written leaves the older handle, and nothing of the new one", () =>
   inFolder(async (folder) => {
-    const store = quiet(folder);
+    const store = fileHandleStore(folder);
     await store.save("s", handleOf("c", "x"));
     const before = await namesIn(join(folder, "s.blobs"));
     await mkdir(join(folder, "s.blobs", sha256("new"), "in the way"), { recursive: true });
@@ -269,7 +267,7 @@ test("a new blob that can not be written leaves the older handle, and nothing of
 
 test("nothing of the account is in a handle's JSON", () =>
   inFolder(async (folder) => {
-    await quiet(folder).save("s", handleOf("c", "x"));
+    await fileHandleStore(folder).save("s", handleOf("c", "x"));
     const json = JSON.parse(await readFile(join(folder, JSON_FILE), "utf8")) as object;
     assert.equal(Object.keys(json), ["version", "conversationId", "fingerprint", "toolsetKey", "checkpoint", "blobs"]);
   }));
@@ -292,11 +290,10 @@ test("the variable ~ alone is the home", () =>
 
 test("without HOME in the environment ~ is the home that the system knows", async () => {
   const name = `not-there-${randomBytes(8).toString("hex")}`;
-  const diagnostics: Diagnostic[] = [];
   // A folder whose name is too long: the load touches nothing, and says where it looked.
-  const store = fileHandleStore(undefined, { CURSOR_PROVIDER_HANDLE_DIR: `~/${"x".repeat(300)}` }, (diagnostic) => diagnostics.push(diagnostic));
-  assert.is(await store.load(name), undefined);
-  assert.ok(diagnostics[0]!.message.includes(join(homedir(), "x".repeat(300), `${name}.json`)), diagnostics[0]!.message);
+  const store = fileHandleStore(undefined, { CURSOR_PROVIDER_HANDLE_DIR: `~/${"x".repeat(300)}` });
+  const { message } = (await rejects(store.load(name))) as Error;
+  assert.ok(message.startsWith(join(homedir(), "x".repeat(300), `${name}.json: `)), message);
 });
 
 test("~ is expanded only at the start, and only before a separator", () =>
@@ -319,9 +316,9 @@ test("a directory given as a parameter beats the variable", () =>
 
 test("files with times of long ago are used as they are", () =>
   inFolder(async (folder) => {
-    await quiet(folder).save("s", handleOf("c", "x"));
+    await fileHandleStore(folder).save("s", handleOf("c", "x"));
     for (const path of [JSON_FILE, BLOB, CHECKPOINT]) await utimes(join(folder, path), 0, 0);
-    assert.is(wordsOf(await quiet(folder).load("s")), "c: x");
+    assert.is(wordsOf(await fileHandleStore(folder).load("s")), "c: x");
   }));
 
 test.run();

@@ -3,7 +3,7 @@ import { fileHandleStore } from "../lib/driver/handle-store.ts";
 import { handleOf } from "./handles.ts";
 
 const [folder, name, times] = process.argv.slice(2) as [string, string, string];
-const store = fileHandleStore(folder, {}, ({ message }) => console.error(message));
+const store = fileHandleStore(folder);
 if (name === "new") await store.save("s", handleOf("new", "shared", "new 1", "new 2", "new 3"));
 else
   for (let number = 0; number < Number(times); number++) {

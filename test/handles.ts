@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
-import { fileHandleStore, type HandleStore } from "../lib/driver/handle-store.ts";
 import type { Handle } from "../lib/session/turn.ts";
 
 /** A handle whose blobs are these words. */
@@ -23,13 +22,6 @@ export function wordsOf(handle: Handle | undefined): string | undefined {
   });
   if (Buffer.from(handle.checkpoint).toString() !== `checkpoint of ${handle.conversationId}`) throw new Error("another checkpoint");
   return [`${handle.conversationId}:`, ...words].join(" ");
-}
-
-/** A file store in which every diagnostic is a failure. */
-export function quiet(folder: string): HandleStore {
-  return fileHandleStore(folder, {}, ({ message }) => {
-    throw new Error(message);
-  });
 }
 
 /** Hex SHA-256. */

@@ -14,7 +14,7 @@ import { dirname, join, resolve } from "node:path";
 import { blobId, hex } from "../agent/blob-id.ts";
 import { LIMITS } from "../agent/limits.ts";
 import { decodeHandleFile, encodeHandleFile, type HandleFile } from "../session/handle-file.ts";
-import type { Diagnostic, Handle } from "../session/turn.ts";
+import type { Handle } from "../session/turn.ts";
 import { each, inTurn } from "./concurrency.ts";
 import { DISK, temporaryName, type Disk } from "./disk.ts";
 import { locked } from "./file-lock.ts";
@@ -24,7 +24,7 @@ import type { Environment } from "./variables.ts";
 
 /** Where handles are kept, by session id. */
 export interface HandleStore {
-  /** The session's handle, or undefined where there is none that can be used. */
+  /** The session's handle, or undefined where there is none. When this rejects, the conversation is rebuilt. */
   load(sessionId: string): Promise<Handle | undefined>;
   /** Replaces the session's handle. When this rejects, the older one stays. */
   save(sessionId: string, handle: Handle): Promise<void>;
@@ -43,16 +43,12 @@ const OURS = /^([0-9a-f]{64}|.*\.tmp|lock\..*)$/;
  * Handles as files of mode 0600 in `directory`, which is made with mode 0700 where it lacks; default is
  * `CURSOR_PROVIDER_HANDLE_DIR` of `env`, in which a leading `~` expands (DESIGN §7). A session id of up to 100 characters
  * `[A-Za-z0-9_-]` names its files; any other is named by its SHA-256. Where file names ignore case, so do session ids.
- * Saves of one session, by any number of processes, happen one after the other. A handle that can not be used costs a
- * diagnostic `handle`, which a provider tells where `onDiagnostic` is left out; `load` never rejects, `save` and `remove` do where the disk refuses.
+ * Saves of one session, by any number of processes, happen one after the other. `load` rejects where a handle can not be
+ * used, with its path and what is wrong; `save` and `remove` do where the disk refuses.
  * @throws CursorError `invalid_environment` where the variable begins with a `~` and a name
  */
-export function fileHandleStore(
-  directory?: string,
-  env: Environment = process.env,
-  onDiagnostic?: (diagnostic: Diagnostic) => void,
-): HandleStore {
-  return new FileHandleStore(directory === undefined ? handleFolder(env) : resolve(directory), onDiagnostic);
+export function fileHandleStore(directory?: string, env: Environment = process.env): HandleStore {
+  return new FileHandleStore(directory === undefined ? handleFolder(env) : resolve(directory));
 }
 
 /** Handles in memory, gone with the process. */
@@ -85,17 +81,14 @@ interface Place {
 /** {@link fileHandleStore} on any disk. */
 export class FileHandleStore implements HandleStore {
   readonly #folder: string;
-  /** Hears why a handle is not used. */
-  onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined;
   readonly #disk: Disk;
   /** Hex SHA-256 of contents that were hashed before: most of a conversation is the same as a turn ago. */
   readonly #hashes = new WeakMap<Uint8Array, string>();
   /** Paths whose content can not be read, or is not what their name says: they are written anew. */
   readonly #broken = new Set<string>();
 
-  constructor(folder: string, onDiagnostic: ((diagnostic: Diagnostic) => void) | undefined, disk: Disk = DISK) {
+  constructor(folder: string, disk: Disk = DISK) {
     this.#folder = folder;
-    this.onDiagnostic = onDiagnostic;
     this.#disk = disk;
   }
 
@@ -104,9 +97,7 @@ export class FileHandleStore implements HandleStore {
     try {
       return await inTurn(place.json, () => this.#load(place));
     } catch (error) {
-      const { message } = error as Error;
-      this.onDiagnostic?.({ type: "handle", message: `The handle ${place.json} is not used: ${message}.`, sessionId });
-      return undefined;
+      throw new Error(`${place.json}: ${(error as Error).message}`, { cause: error });
     }
   }
 

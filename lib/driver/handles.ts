@@ -1,7 +1,7 @@
 /** The host's store of handles as a provider uses it: in order, with patience, and never at the cost of a turn. */
 import { thrownText } from "../session/failures.ts";
 import type { Diagnostic, Handle } from "../session/turn.ts";
-import { FileHandleStore, type HandleStore } from "./handle-store.ts";
+import type { HandleStore } from "./handle-store.ts";
 import { within } from "./settle.ts";
 
 /** ms that a store may take before the turn goes on without it. */
@@ -18,8 +18,6 @@ export class Handles {
   constructor(store: HandleStore | null, onDiagnostic: (diagnostic: Diagnostic) => void) {
     this.#store = store;
     this.#onDiagnostic = onDiagnostic;
-    // One that was made without a listener has something to say as well.
-    if (store instanceof FileHandleStore) store.onDiagnostic ??= onDiagnostic;
   }
 
   /** The session's handle, if it has one that can be used. Never rejects; an abort is left to the caller. */
@@ -32,7 +30,7 @@ export class Handles {
     try {
       return readHandle(await within(PATIENCE, read, "handle_timeout", signal));
     } catch (error) {
-      if (!signal.aborted) this.#onDiagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${thrownText(error)}` });
+      if (!signal.aborted) this.#onDiagnostic({ type: "handle_unreadable", message: `The session's handle cannot be read: ${thrownText(error)}`, sessionId });
       return undefined;
     }
   }
