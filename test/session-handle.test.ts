@@ -5,7 +5,7 @@ import { blobId, ConversationStateStructure, LIMITS } from "../lib/agent/index.t
 import { Blobs } from "../lib/session/blobs.ts";
 import { toolsetKey } from "../lib/session/fingerprint.ts";
 import type { Handle, TurnRequest } from "../lib/session/turn.ts";
-import { UsageEstimator } from "../lib/session/usage.ts";
+import { estimate } from "../lib/session/usage.ts";
 import { fields } from "../wire/index.ts";
 import { bytes, hex } from "./check.ts";
 import { after, ended, endings, join, request, resumed, results, Rig, running, settings, TOOLS } from "./session-rig.ts";
@@ -33,8 +33,6 @@ function firstTurn(play: (rig: Rig) => void = () => {}): Handle {
 }
 
 test("D38 after a compaction the estimate drops and the conversation is a new one", () => {
-  const estimator = new UsageEstimator();
-  const estimate = (leg: TurnRequest): number => estimator.estimate(leg);
   const long = "x".repeat(4_000);
   const first = running({ request: request(long), settings: settings({ estimate }) });
   first.text("1");

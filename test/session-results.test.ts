@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { LIMITS } from "../lib/agent/limits.ts";
 import type { ImagePart, TextPart, ToolMessage } from "../lib/session/turn.ts";
-import { UsageEstimator } from "../lib/session/usage.ts";
+import { estimate } from "../lib/session/usage.ts";
 import { encodeValue } from "../wire/index.ts";
 import { bytes } from "./check.ts";
 import { ended, request, results, running, settings, TOOLS, type Rig } from "./session-rig.ts";
@@ -80,9 +80,8 @@ test("E11 whether a result is an error is sent", () => {
 });
 
 test("D35 usage is the estimate: on tool_use, on done, on an error, and grows with the transcript", () => {
-  const estimator = new UsageEstimator();
   const tools = [TOOLS["add"]!];
-  const rig = running({ request: request("hello", { tools }), settings: settings({ estimate: (leg) => estimator.estimate(leg) }) });
+  const rig = running({ request: request("hello", { tools }), settings: settings({ estimate }) });
   rig.call(1, "add");
   rig.fire("burst");
   rig.step({ type: "continue", request: results(rig) });

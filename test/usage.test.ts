@@ -3,15 +3,12 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { cpuTime } from "./cpu-time.ts";
 import type { Message, Tool, TurnRequest } from "../lib/session/turn.ts";
-import { UsageEstimator } from "../lib/session/usage.ts";
+import { estimate } from "../lib/session/usage.ts";
 
 const test = suite("usage");
 
 function request(messages: Message[], rest: Partial<TurnRequest> = {}): TurnRequest {
   return { model: { id: "m" }, messages, tools: [], ...rest };
-}
-function estimate(messages: Message[], rest: Partial<TurnRequest> = {}): number {
-  return new UsageEstimator().estimate(request(messages, rest));
 }
 
 const IMAGE = { type: "image", mimeType: "image/png", data: "A".repeat(4000) } as const;
@@ -35,38 +32,34 @@ const cases: [name: string, tokens: number, messages: Message[], rest?: Partial<
 ];
 for (const [name, tokens, messages, rest] of cases) {
   test(`D35 counts ${name}`, () => {
-    assert.is(estimate(messages, rest), tokens);
+    assert.is(estimate(request(messages, rest)), tokens);
   });
 }
 
 test("D35 the input grows with the history, leg by leg", () => {
-  const estimator = new UsageEstimator();
   const messages: Message[] = [{ role: "user", content: "x".repeat(400) }];
-  assert.is(estimator.estimate(request(messages)), 100);
+  assert.is(estimate(request(messages)), 100);
   messages.push({ role: "assistant", content: [{ type: "tool_call", id: "1", name: "bash", arguments: {} }] });
   messages.push({ role: "tool", toolCallId: "1", toolName: "bash", content: [{ type: "text", text: "y".repeat(394) }] });
-  assert.is(estimator.estimate(request(messages)), 200);
+  assert.is(estimate(request(messages)), 200);
 });
 
 test("D37 a leg's estimate does not depend on the legs before it", () => {
-  const estimator = new UsageEstimator();
   const messages: Message[] = [{ role: "user", content: [{ type: "text", text: "x".repeat(40) }, IMAGE] }];
-  for (let leg = 0; leg < 3; leg++) assert.is(estimator.estimate(request(messages, { systemPrompt: "four" })), 1211);
+  for (let leg = 0; leg < 3; leg++) assert.is(estimate(request(messages, { systemPrompt: "four" })), 1211);
 });
 
 test("D38 the estimate drops to what a compaction leaves", () => {
-  const estimator = new UsageEstimator();
   const kept: Message = { role: "user", content: "z".repeat(40) };
   const long: Message[] = [{ role: "user", content: "x".repeat(400_000) }, kept];
-  assert.is(estimator.estimate(request(long)), 100_010);
-  assert.is(estimator.estimate(request([{ role: "user", content: "s".repeat(80) }, kept])), 30);
+  assert.is(estimate(request(long)), 100_010);
+  assert.is(estimate(request([{ role: "user", content: "s".repeat(80) }, kept])), 30);
 });
 
 test("D39 the input is repeated whole each leg", () => {
-  const estimator = new UsageEstimator();
   const messages: Message[] = [{ role: "user", content: "x".repeat(400) }];
-  const first = estimator.estimate(request(messages));
-  assert.is(estimator.estimate(request([...messages])), first);
+  const first = estimate(request(messages));
+  assert.is(estimate(request([...messages])), first);
 });
 
 test("a later leg reads only the texts of new messages", () => {
@@ -78,12 +71,11 @@ test("a later leg reads only the texts of new messages", () => {
       return "abcd";
     },
   });
-  const estimator = new UsageEstimator();
   const messages: Message[] = Array.from({ length: 1000 }, () => ({ role: "user", content: [part()] }));
-  assert.is(estimator.estimate(request(messages)), 1000);
+  assert.is(estimate(request(messages)), 1000);
   assert.is(reads, 1000);
   reads = 0;
-  assert.is(estimator.estimate(request([...messages, { role: "user", content: [part()] }])), 1001);
+  assert.is(estimate(request([...messages, { role: "user", content: [part()] }])), 1001);
   assert.is(reads, 1);
 });
 
@@ -99,42 +91,37 @@ test("a later leg reads no schema again", () => {
       },
     },
   };
-  const estimator = new UsageEstimator();
-  for (let leg = 0; leg < 3; leg++) assert.is(estimator.estimate(request([], { tools: [tool] })), 6);
+  for (let leg = 0; leg < 3; leg++) assert.is(estimate(request([], { tools: [tool] })), 6);
   assert.is(reads, 1);
 });
 
 test("a message that grew since the last leg is counted anew", () => {
-  const estimator = new UsageEstimator();
   const growing: Message = { role: "assistant", content: [{ type: "text", text: "abcd" }] };
-  assert.is(estimator.estimate(request([growing])), 1);
+  assert.is(estimate(request([growing])), 1);
   growing.content.push({ type: "text", text: "efgh" });
-  assert.is(estimator.estimate(request([growing])), 2);
+  assert.is(estimate(request([growing])), 2);
   growing.content = [{ type: "text", text: "x".repeat(40) }, { type: "text", text: "" }];
-  assert.is(estimator.estimate(request([growing])), 10);
+  assert.is(estimate(request([growing])), 10);
 });
 
 test("10,000 known messages are estimated in a few milliseconds", () => {
-  const estimator = new UsageEstimator();
   const messages: Message[] = Array.from({ length: 10_000 }, () => ({ role: "user", content: [{ type: "text", text: "x".repeat(1000) }] }));
-  estimator.estimate(request(messages));
+  estimate(request(messages));
   const started = cpuTime();
-  estimator.estimate(request(messages));
+  estimate(request(messages));
   const took = cpuTime() - started;
   assert.ok(took < 100, `${took} ms`);
 });
 
 test("a part that no one knows counts nothing", () => {
-  assert.is(estimate([{ role: "user", content: [{ type: "audio", data: "AAAA" } as never, { type: "text", text: "abcd" }] }]), 1);
+  assert.is(estimate(request([{ role: "user", content: [{ type: "audio", data: "AAAA" } as never, { type: "text", text: "abcd" }] }])), 1);
 });
 
 test("arguments and schemas that are no JSON count nothing and fail nothing", () => {
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
-  const tokens = estimate([{ role: "assistant", content: [{ type: "tool_call", id: "1", name: "read", arguments: { big: 1n } }] }], {
-    tools: [{ name: "tool", description: "", inputSchema: circle }],
-  });
-  assert.is(tokens, 2);
+  const tools: Tool[] = [{ name: "tool", description: "", inputSchema: circle }];
+  assert.is(estimate(request([{ role: "assistant", content: [{ type: "tool_call", id: "1", name: "read", arguments: { big: 1n } }] }], { tools })), 2);
 });
 
 test.run();

@@ -11,7 +11,7 @@ import type { PendingCall, Session } from "../session/session.ts";
 import { step, take } from "../session/step.ts";
 import { TIMERS, type Timer } from "../session/timers.ts";
 import type { Diagnostic, Message, ToolMessage, TurnEvent } from "../session/turn.ts";
-import { UsageEstimator } from "../session/usage.ts";
+import { estimate } from "../session/usage.ts";
 import { recordedRequest, type RecordedRequest } from "./recorded-request.ts";
 import { recordedResult } from "./recorded-result.ts";
 import { clientMessage, type RecordedAnswer, type RecordedFrame, type Recording } from "./recording.ts";
@@ -215,7 +215,6 @@ class ReplayRun {
 const FIRING: ReadonlySet<Timer> = new Set((Object.keys(TIMERS) as Timer[]).filter((timer) => ["burst", "drained"].includes(TIMERS[timer].fires)));
 
 function sessionOf({ request, workspaceUri, mcpMeta, ids, base }: RecordedRequest): Session {
-  const estimator = new UsageEstimator();
   const left = ids.values();
   return reopen(
     {
@@ -226,7 +225,7 @@ function sessionOf({ request, workspaceUri, mcpMeta, ids, base }: RecordedReques
         mcpMeta,
         resendTools: false,
         uuid: () => left.next().value ?? "",
-        estimate: (leg) => estimator.estimate(leg),
+        estimate,
       },
     },
     base,

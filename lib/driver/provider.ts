@@ -8,7 +8,7 @@ import { defectFailure, thrownText } from "../session/failures.ts";
 import { checkRequest } from "../session/check-request.ts";
 import { open } from "../session/open.ts";
 import type { Diagnostic, Handle, TurnEvent, TurnRequest } from "../session/turn.ts";
-import { UsageEstimator } from "../session/usage.ts";
+import { estimate } from "../session/usage.ts";
 import { accessTokenOf, type AccessToken } from "./access-token.ts";
 import { systemClock, type ClockFactory } from "./clock.ts";
 import { readConfig, type Config } from "./config.ts";
@@ -72,7 +72,6 @@ export function createProviderOn(clock: ClockFactory, options: ProviderOptions):
 class CursorProvider implements Provider {
   readonly #options: ProviderOptions;
   readonly #clock: ClockFactory;
-  readonly #estimator = new UsageEstimator();
   /** Runs by session id; those of one-off requests by a symbol. */
   readonly #runs = new Map<string | symbol, Run>();
   /** What an unfinished opening waits on: aborted with it. */
@@ -103,7 +102,7 @@ class CursorProvider implements Provider {
     const run = this.#runs.get(key);
     if (signal?.aborted) {
       this.#end(key);
-      leg.fail(aborted(this.#unsaid(request)));
+      leg.fail(aborted(nothingSaid(request)));
     } else if (run?.isAnsweredBy(request)) run.continue(request, leg, signal);
     else {
       this.#end(key);
@@ -155,7 +154,7 @@ class CursorProvider implements Provider {
     let unsaid: Partial | undefined;
     try {
       // Now: a host that changes the request meanwhile must not make the telling of an error fail.
-      unsaid = this.#unsaid(request);
+      unsaid = nothingSaid(request);
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
       const workspaceUri = workspaceOf(request);
       token = await unlessAborted(accessTokenOf(this.#options.accessToken, config.clocks.first, controller.signal), controller.signal);
@@ -172,11 +171,6 @@ class CursorProvider implements Provider {
     }
   }
 
-  /** What a leg has said before its Run is open. */
-  #unsaid(request: TurnRequest): Partial {
-    return { text: "", thinking: "", usage: { input: this.#estimator.estimate(request), output: 0 } };
-  }
-
   #run(key: string | symbol, request: TurnRequest, workspaceUri: string, config: Config, token: string, handle: Handle | undefined): Run {
     const opened = performance.now();
     const debug = this.#debugFile(config);
@@ -191,7 +185,7 @@ class CursorProvider implements Provider {
         mcpMeta: config.mcpMeta,
         resendTools: config.resendTools,
         uuid: randomUUID,
-        estimate: (leg) => this.#estimator.estimate(leg),
+        estimate,
       },
     });
     const run: Run = new Run(session, {
@@ -262,6 +256,11 @@ function snapshot(given: TurnRequest): TurnRequest {
   } catch (error) {
     throw cursorError(error) ?? invalid(`The request cannot be read: ${thrownText(error)}`);
   }
+}
+
+/** What a leg has said before its Run is open. */
+function nothingSaid(request: TurnRequest): Partial {
+  return { text: "", thinking: "", usage: { input: estimate(request), output: 0 } };
 }
 
 /** The signal of a call's options, for which a host of JavaScript may give null, as fetch takes it. */

@@ -9,37 +9,30 @@ interface Size {
 }
 type KnownSize = Size & ReadFrom;
 
+const sizes = remembering(sizeOf, hasContent);
+const toolSizes = new WeakMap<Tool, number>();
+
 /**
- * Estimates the tokens of a request, because the service never reports its input (PROTOCOL §4.1, DESIGN D15). One
- * estimator serves a process: it remembers the size of each message and tool object, so that a leg reads only what is
- * new in the transcript. What the transcript no longer holds, after a compaction for instance, no longer counts.
+ * Estimates the tokens of a request, because the service never reports its input (PROTOCOL §4.1, DESIGN D15): a quarter
+ * of the UTF-16 units of the system prompt, all messages (thinking and arguments too) and the tools, rounded up, and
+ * 1,200 an image. At least 1 where there is any text. The size of each message and tool object is remembered, so that a
+ * leg reads only what is new. Never throws.
  */
-export class UsageEstimator {
-  readonly #sizes = remembering(sizeOf, hasContent);
-  readonly #tools = new WeakMap<Tool, number>();
-
-  /**
-   * Tokens: a quarter of the UTF-16 units of the system prompt, all messages (thinking and arguments too) and the
-   * tools, rounded up, and 1,200 an image. At least 1 where there is any text. Never throws.
-   */
-  estimate(request: TurnRequest): number {
-    const sum: Size = { chars: request.systemPrompt?.length ?? 0, images: 0 };
-    const sizes = this.#sizes(request.messages);
-    for (let index = 0; index < request.messages.length; index++) {
-      sum.chars += sizes[index]!.chars;
-      sum.images += sizes[index]!.images;
-    }
-    for (const tool of request.tools) sum.chars += this.#tool(tool);
-    return Math.ceil(sum.chars / LIMITS.charsPerToken) + sum.images * LIMITS.imageTokens;
+export function estimate({ systemPrompt, messages, tools }: TurnRequest): number {
+  const sum: Size = { chars: systemPrompt?.length ?? 0, images: 0 };
+  const known = sizes(messages);
+  for (let index = 0; index < messages.length; index++) {
+    sum.chars += known[index]!.chars;
+    sum.images += known[index]!.images;
   }
+  for (const tool of tools) sum.chars += toolSize(tool);
+  return Math.ceil(sum.chars / LIMITS.charsPerToken) + sum.images * LIMITS.imageTokens;
+}
 
-  #tool(tool: Tool): number {
-    const known = this.#tools.get(tool);
-    if (known !== undefined) return known;
-    const chars = tool.name.length + tool.description.length + jsonLength(tool.inputSchema);
-    this.#tools.set(tool, chars);
-    return chars;
-  }
+function toolSize(tool: Tool): number {
+  const chars = toolSizes.get(tool) ?? tool.name.length + tool.description.length + jsonLength(tool.inputSchema);
+  toolSizes.set(tool, chars);
+  return chars;
 }
 
 function sizeOf({ content }: Message): KnownSize {
