@@ -179,6 +179,14 @@ test("messages that were right are checked again where they no longer are what t
   }
 });
 
+test("a message that was wrong is right once it has been mended in place", () => {
+  const part = { type: "text", text: 1 };
+  const leg = { ...request(), messages: [{ role: "user", content: [part] }] } as unknown as TurnRequest;
+  assert.match(checkRequest(leg)!.message, /^Message 1 has a part 1 that is incomplete/);
+  Object.assign(part, text("a"));
+  assert.is(checkRequest(leg), undefined);
+});
+
 test("a tool whose schema is absent is declared with an empty one", () => {
   const { inputSchema: _, ...bare } = TOOLS["add"]!;
   const rig = running({ request: request("hi", { tools: [bare as (typeof tools)[number]] }) });

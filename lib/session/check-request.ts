@@ -1,7 +1,7 @@
 /** What makes a request none that can be answered. Hosts also come from JavaScript, where no compiler has looked. */
 import { localError, type CursorError } from "./errors.ts";
 import { checkTools } from "./native/tools.ts";
-import { hasContent, remembering, type ReadFrom } from "./remember.ts";
+import { remembering } from "./remember.ts";
 import type { Message, TurnRequest } from "./turn.ts";
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -25,28 +25,21 @@ function wrongWith(request: TurnRequest): string | undefined {
   if (request.systemPrompt !== undefined && typeof request.systemPrompt !== "string") return "The system prompt is no text.";
   if (!Array.isArray(request.messages) || request.messages.length === 0) return "The request holds no message.";
   if (!Array.isArray(request.tools)) return "The request's tools are no list: give [] for none.";
-  if (!isObject(request.messages[0])) return "Message 1 is no object.";
+  const other = request.messages.findIndex((message) => !isObject(message));
+  if (other >= 0) return `Message ${other + 1} is no object.`;
   const found = check(request.messages);
-  for (let index = 0; index < request.messages.length; index++) if (found[index]!.wrong !== undefined) return `Message ${index + 1} ${found[index]!.wrong}.`;
+  const bad = found.findIndex((wrong) => wrong !== undefined);
+  if (bad >= 0) return `Message ${bad + 1} ${found[bad]}.`;
   if (request.messages.at(-1)!.role === "assistant") return "The last message is the assistant's: there is nothing to answer.";
   return undefined;
 }
 
-/** What is wrong with a message, or the content by which it is right. */
-type Checked = { readonly wrong: string } | (ReadFrom & { readonly role: Message["role"]; readonly wrong?: undefined });
-
 /** A message that was wrong is looked at again: nothing of it can be trusted. */
-const check = remembering(checked, (before: Checked, message) => before.wrong === undefined && before.role === message.role && hasContent(before, message));
+const check = remembering(wrongIn, (wrong) => wrong === undefined);
 
-function checked(message: Message): Checked {
-  const wrong = wrongIn(message);
-  return wrong === undefined ? { role: message.role, content: message.content, length: message.content.length } : { wrong };
-}
-
-function wrongIn(message: unknown): string | undefined {
-  if (!isObject(message)) return "is no object";
-  const content = message["content"];
-  switch (message["role"] as Message["role"]) {
+function wrongIn(message: Message): string | undefined {
+  const content: unknown = message.content;
+  switch (message.role) {
     case "user":
       return typeof content === "string" ? undefined : checkParts(content, ["text", "image"], "must be a text or a list of text and image parts");
     case "assistant":
@@ -76,8 +69,8 @@ function isPart(part: Loose): boolean {
   }
 }
 
-function hasTexts(value: Loose, ...names: readonly string[]): boolean {
-  return names.every((name) => typeof value[name] === "string");
+function hasTexts(value: object, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof (value as Loose)[name] === "string");
 }
 
 function isObject(value: unknown): value is Loose {

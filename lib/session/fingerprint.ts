@@ -13,27 +13,25 @@ const encoder = new TextEncoder();
  */
 export function fingerprint(messages: readonly Message[]): string {
   const users = messages.filter((message) => message.role === "user");
-  const known = digests(users);
   const joined = new Uint8Array(users.length * 32);
-  for (let index = 0; index < users.length; index++) joined.set(known[index]!.digest, index * 32);
+  for (const [index, { digest }] of digests(users).entries()) joined.set(digest, index * 32);
   return hex(blobId(joined));
 }
 
-/** A digest with what it is of: parts are copies, because a host may change them in place. */
+/** A digest with copies of the parts that it is of, because a host may change them in place. */
 interface Digested {
-  readonly content: UserMessage["content"];
+  readonly parts: readonly (TextPart | ImagePart)[];
   readonly digest: Uint8Array;
 }
 
 const digests = remembering(digested, hasSameParts);
 
 function digested({ content }: UserMessage): Digested {
-  return { content: typeof content === "string" ? content : content.map((part) => ({ ...part })), digest: blobId(encoder.encode(userForm(content))) };
+  return { parts: typeof content === "string" ? [] : content.map((part) => ({ ...part })), digest: blobId(encoder.encode(userForm(content))) };
 }
 
-function hasSameParts({ content: before }: Digested, { content }: UserMessage): boolean {
-  if (typeof content === "string" || typeof before === "string") return content === before;
-  return content.length === before.length && content.every((part, index) => samePart(part, before[index]!));
+function hasSameParts({ parts }: Digested, { content }: UserMessage): boolean {
+  return typeof content === "string" || content.every((part, index) => samePart(part, parts[index]!));
 }
 
 /** Comparing a string with itself costs nothing, however long it is. */

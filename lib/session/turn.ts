@@ -66,8 +66,8 @@ export interface TurnRequest {
   };
   systemPrompt?: string;
   /**
-   * Oldest first. What a message held when it was first handed over is remembered: where something changes, hand a new
-   * message, or a new list of its parts.
+   * Oldest first. A message that was handed over before may be taken for what it held then: where something in its parts
+   * changes, hand a new message, or a new list of its parts.
    */
   messages: Message[];
   tools: Tool[];

@@ -1,5 +1,5 @@
 import { LIMITS } from "../agent/limits.ts";
-import { hasContent, remembering, type ReadFrom } from "./remember.ts";
+import { remembering } from "./remember.ts";
 import type { Message, Tool, TurnRequest } from "./turn.ts";
 
 /** What a message or a tool adds to the estimate. */
@@ -7,9 +7,8 @@ interface Size {
   chars: number;
   images: number;
 }
-type KnownSize = Size & ReadFrom;
 
-const sizes = remembering(sizeOf, hasContent);
+const sizes = remembering(sizeOf);
 const toolSizes = new WeakMap<Tool, number>();
 
 /**
@@ -20,10 +19,9 @@ const toolSizes = new WeakMap<Tool, number>();
  */
 export function estimate({ systemPrompt, messages, tools }: TurnRequest): number {
   const sum: Size = { chars: systemPrompt?.length ?? 0, images: 0 };
-  const known = sizes(messages);
-  for (let index = 0; index < messages.length; index++) {
-    sum.chars += known[index]!.chars;
-    sum.images += known[index]!.images;
+  for (const { chars, images } of sizes(messages)) {
+    sum.chars += chars;
+    sum.images += images;
   }
   for (const tool of tools) sum.chars += toolSize(tool);
   return Math.ceil(sum.chars / LIMITS.charsPerToken) + sum.images * LIMITS.imageTokens;
@@ -35,9 +33,9 @@ function toolSize(tool: Tool): number {
   return chars;
 }
 
-function sizeOf({ content }: Message): KnownSize {
-  const size: KnownSize = { content, length: content.length, chars: 0, images: 0 };
-  if (typeof content === "string") return { ...size, chars: content.length };
+function sizeOf({ content }: Message): Size {
+  if (typeof content === "string") return { chars: content.length, images: 0 };
+  const size: Size = { chars: 0, images: 0 };
   for (const part of content) {
     switch (part.type) {
       case "text":
