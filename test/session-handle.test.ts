@@ -244,11 +244,13 @@ test("the tools of a rebuilt conversation are those of the leg that rebuilt it",
 test("D6 the store refuses what does not fit, by size, sum, number and id, and nothing changes", () => {
   const blobs = new Blobs();
   for (let index = 0; index < 4; index++) assert.ok(blobs.set(Uint8Array.of(index), new Uint8Array(LIMITS.blob)));
-  assert.is(blobs.bytes, LIMITS.blobStore);
   assert.not.ok(blobs.set(bytes("aa"), bytes("01")));
   assert.is(blobs.add(bytes("01")), undefined);
   assert.ok(blobs.set(bytes("00"), bytes("01")), "smaller in the same place");
-  assert.is(blobs.bytes, LIMITS.blobStore - LIMITS.blob + 1);
+  assert.not.ok(blobs.set(bytes("aa"), new Uint8Array(LIMITS.blob)), "one byte more than that made room for");
+  assert.is(blobs.get(bytes("aa")), undefined);
+  assert.ok(blobs.set(bytes("aa"), new Uint8Array(LIMITS.blob - 1)), "full to the byte");
+  assert.not.ok(blobs.set(bytes("bb"), bytes("01")));
   assert.ok(blobs.set(bytes("aa"), bytes("01")));
   for (const length of [0, 129]) assert.not.ok(blobs.set(new Uint8Array(length), bytes("01")), `an id of ${length} bytes`);
   assert.is(blobs.get(new Uint8Array(129)), undefined);

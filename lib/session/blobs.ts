@@ -6,11 +6,6 @@ export class Blobs {
   readonly #blobs = new Map<string, Uint8Array>();
   #bytes = 0;
 
-  /** Bytes held. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Keeps `content` under the SHA-256 of it and returns that id, or undefined where it does not fit. */
   add(content: Uint8Array): Uint8Array | undefined {
     const id = blobId(content);
