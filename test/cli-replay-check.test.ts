@@ -11,6 +11,7 @@ import { startLoopback, type Script } from "../lib/loopback/index.ts";
 import { encodeEnvelope, type Decoded } from "../wire/index.ts";
 import { bytes } from "./check.ts";
 import { cli, objects } from "./cli-spawn.ts";
+import { said, wholeTurn } from "./host-loop.ts";
 import { capture, framesOf, HEADER, recordingOf } from "./recordings.ts";
 
 const test = suite("cli replay check");
@@ -203,13 +204,9 @@ async function record(script: Script | Script[], requests: readonly TurnRequest[
   let frames: CapturedFrame[] = [];
   const provider = createProvider({ accessToken: "t", origin: host.origin, env, handles: memoryHandleStore(), onFrame: (frame) => frames.push(frame) });
   try {
-    for (let request of requests) {
+    for (const request of requests) {
       frames = [];
-      for (let calls: Message[] | undefined; calls === undefined || calls.length > 0; request = { ...request, messages: [...request.messages, ...calls] }) {
-        calls = [];
-        for await (const event of provider.stream(request))
-          if (event.type === "tool_call") calls.push({ role: "assistant", content: [event] }, { role: "tool", toolCallId: event.id, toolName: event.name, content: [{ type: "text", text: "a.ts:1:x" }] });
-      }
+      assert.is((await wholeTurn(provider, request, () => said("a.ts:1:x"))).at(-1)!.error, undefined);
     }
     assert.equal(host.received.flatMap(({ violations }) => violations), []);
   } finally {

@@ -10,11 +10,13 @@ import { frameLine, headerLine, type CapturedFrame } from "../lib/loopback/captu
 import { readRecording, type Recording } from "../lib/cli/recording.ts";
 import { check } from "../lib/cli/replay-check.ts";
 import { replayRun, type Replayed } from "../lib/cli/replay-run.ts";
-import { createProvider, type Message, type Tool, type ToolCallPart, type ToolMessage, type TurnEvent } from "../lib/index.ts";
+import { createProvider, type Tool, type ToolCallPart, type ToolMessage, type TurnEvent } from "../lib/index.ts";
 import { startLoopback, type Script } from "../lib/loopback/index.ts";
 import { encodeEnvelope } from "../wire/index.ts";
 import { bytes, hex, rejects } from "./check.ts";
 import { cli, objects } from "./cli-spawn.ts";
+import { said, wholeTurn, type Result } from "./host-loop.ts";
+import { ask } from "./raw-host.ts";
 import { capture, fixture, framesOf, HEADER, recordingOf } from "./recordings.ts";
 
 const test = suite("cli replay");
@@ -213,26 +215,26 @@ const TOOLS: Tool[] = [
 ];
 
 /** What the service asks natively → what the host's tools say. */
-const NATIVES: [name: string, steps: Script, said: (call: ToolCallPart) => [text: string, isError?: boolean], exact: boolean][] = [
-  ["a command's output", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => ["a\nb\n"], true],
-  ["a command's code", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => ["oh\n\nCommand exited with code 3", true], true],
-  ["a code without output", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => ["Command exited with code 3", true], true],
-  ["a command that was stopped", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => ["a\nCommand aborted", true], true],
-  ["a command that never ran", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => ["the user said no", true], true],
-  ["a stream's output", [{ exec: { case: "shellStreamArgs", args: { command: "ls", workingDirectory: "/tmp" } } }], () => ["out"], true],
-  ["a stream's code", [{ exec: { case: "shellStreamArgs", args: { command: "ls" } } }], () => ["out\n\nCommand exited with code 1", true], true],
-  ["a stream that was stopped", [{ exec: { case: "shellStreamArgs", args: { command: "ls" } } }], () => ["out\nCommand aborted", true], true],
-  ["a stream that was refused", [{ exec: { case: "shellStreamArgs", args: { command: "ls" } } }], () => ["no", true], true],
-  ["a file", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => ["text\n"], true],
-  ["a file that is not there", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => ["ENOENT: no such file", true], true],
-  ["a file that may not be read", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => ["EACCES: permission denied", true], true],
-  ["a file that fails otherwise", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => ["bad luck", true], true],
-  ["a written file", [{ exec: { case: "writeArgs", args: { path: "/a", fileText: "x" } } }], () => ["written"], true],
-  ["a full disk", [{ exec: { case: "writeArgs", args: { path: "/a", fileText: "x" } } }], () => ["ENOSPC: no space left on device", true], true],
-  ["a deleted file", [{ exec: { case: "deleteArgs", args: { path: "/a" } } }], () => ["D0:12"], true],
-  ["a tool named after the host's", [{ exec: { case: "piBashArgs", args: { command: "ls" } } }], () => ["a"], true],
-  ["its error", [{ exec: { case: "piBashArgs", args: { command: "ls" } } }], () => ["no", true], true],
-  ["a search, as it was recorded", [{ exec: { case: "grepArgs", args: { pattern: "x", path: "." } } }], () => ["a.ts:1:x"], false],
+const NATIVES: [name: string, steps: Script, answer: (call: ToolCallPart) => Result, exact: boolean][] = [
+  ["a command's output", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => said("a\nb\n"), true],
+  ["a command's code", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => said("oh\n\nCommand exited with code 3", true), true],
+  ["a code without output", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => said("Command exited with code 3", true), true],
+  ["a command that was stopped", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => said("a\nCommand aborted", true), true],
+  ["a command that never ran", [{ exec: { case: "shellArgs", args: { command: "ls" } } }], () => said("the user said no", true), true],
+  ["a stream's output", [{ exec: { case: "shellStreamArgs", args: { command: "ls", workingDirectory: "/tmp" } } }], () => said("out"), true],
+  ["a stream's code", [{ exec: { case: "shellStreamArgs", args: { command: "ls" } } }], () => said("out\n\nCommand exited with code 1", true), true],
+  ["a stream that was stopped", [{ exec: { case: "shellStreamArgs", args: { command: "ls" } } }], () => said("out\nCommand aborted", true), true],
+  ["a stream that was refused", [{ exec: { case: "shellStreamArgs", args: { command: "ls" } } }], () => said("no", true), true],
+  ["a file", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => said("text\n"), true],
+  ["a file that is not there", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => said("ENOENT: no such file", true), true],
+  ["a file that may not be read", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => said("EACCES: permission denied", true), true],
+  ["a file that fails otherwise", [{ exec: { case: "readArgs", args: { path: "/a" } } }], () => said("bad luck", true), true],
+  ["a written file", [{ exec: { case: "writeArgs", args: { path: "/a", fileText: "x" } } }], () => said("written"), true],
+  ["a full disk", [{ exec: { case: "writeArgs", args: { path: "/a", fileText: "x" } } }], () => said("ENOSPC: no space left on device", true), true],
+  ["a deleted file", [{ exec: { case: "deleteArgs", args: { path: "/a" } } }], () => said("D0:12"), true],
+  ["a tool named after the host's", [{ exec: { case: "piBashArgs", args: { command: "ls" } } }], () => said("a"), true],
+  ["its error", [{ exec: { case: "piBashArgs", args: { command: "ls" } } }], () => said("no", true), true],
+  ["a search, as it was recorded", [{ exec: { case: "grepArgs", args: { pattern: "x", path: "." } } }], () => said("a.ts:1:x"), false],
   [
     "several at once",
     [
@@ -241,13 +243,13 @@ const NATIVES: [name: string, steps: Script, said: (call: ToolCallPart) => [text
       { mcp: { tool: "read", args: { path: "b" } } },
       { awaitResults: true },
     ],
-    ({ name }) => [name === "read" ? "b's text" : "a.ts:1:x"],
+    ({ name }) => said(name === "read" ? "b's text" : "a.ts:1:x"),
     false,
   ],
 ];
-for (const [name, steps, said, exact] of NATIVES)
+for (const [name, steps, answer, exact] of NATIVES)
   test(`the answer of a translated exec is sent again: ${name}`, async () => {
-    const recording = await recorded([{ announce: steps.filter((step) => !("awaitResults" in step)).length }, ...steps, { text: "done" }, { turnEnded: true }], said);
+    const recording = await recorded([{ announce: steps.filter((step) => !("awaitResults" in step)).length }, ...steps, { text: "done" }, { turnEnded: true }], answer);
     const diagnostics: string[] = [];
     const replayed = replayRun(recording, { ...silent(), onDiagnostic: ({ type }) => diagnostics.push(type) });
     assert.is(replayed.end.type, "done");
@@ -261,7 +263,7 @@ test("images and errors of a call are given back as they were", async () => {
   const contents: ToolMessage["content"][] = [[{ type: "text", text: "see" }, image], [image], [{ type: "text", text: "bad" }]];
   let index = 0;
   const calls = contents.map(() => ({ mcp: { tool: "read", args: { path: "x" } } }));
-  const recording = await recorded([{ announce: calls.length }, ...calls, { awaitResults: true }, { text: "done" }, { turnEnded: true }], () => ["", index === 2], () => contents[index++]!);
+  const recording = await recorded([{ announce: calls.length }, ...calls, { awaitResults: true }, { text: "done" }, { turnEnded: true }], () => ({ isError: index === 2, content: contents[index++]! }));
   const replayed = replayRun(recording, silent());
   assert.is(check(recording, replayed).difference, undefined);
 });
@@ -296,22 +298,13 @@ function tool(name: string, description: string, properties: readonly string[]):
 }
 
 /** A Run of our client against the loopback host, as a recording. */
-async function recorded(script: Script, said: (call: ToolCallPart) => [text: string, isError?: boolean], content?: () => ToolMessage["content"]): Promise<Recording> {
+async function recorded(script: Script, answer: (call: ToolCallPart) => Result): Promise<Recording> {
   const host = await startLoopback({ script });
   const frames: CapturedFrame[] = [];
   const provider = createProvider({ accessToken: "t", origin: host.origin, env: {}, handles: null, onFrame: (frame) => frames.push(frame) });
   try {
-    const messages: Message[] = [{ role: "user", content: "go" }];
-    for (let legs = 0; legs < 5; legs++) {
-      const calls: ToolCallPart[] = [];
-      for await (const event of provider.stream({ model: { id: "m" }, messages, tools: TOOLS, workspace: "/tmp/project" })) if (event.type === "tool_call") calls.push(event);
-      if (calls.length === 0) break;
-      messages.push({ role: "assistant", content: calls });
-      for (const call of calls) {
-        const [text, isError = false] = said(call);
-        messages.push({ role: "tool", toolCallId: call.id, toolName: call.name, content: content?.() ?? [{ type: "text", text }], isError });
-      }
-    }
+    const legs = await wholeTurn(provider, ask("go", { tools: TOOLS, workspace: "/tmp/project" }), answer);
+    assert.is(legs.at(-1)!.error, undefined);
     assert.equal(host.received.flatMap(({ violations }) => violations), []);
   } finally {
     await provider.close();

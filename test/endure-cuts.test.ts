@@ -5,7 +5,8 @@ import * as assert from "uvu/assert";
 import { list, root } from "../fixtures/load.ts";
 import { createProviderOn } from "../lib/driver/provider.ts";
 import { readCapture, startLoopback, type Fault, type PlayedFrame } from "../lib/loopback/index.ts";
-import { each, fast, spied, TOOLS, turn } from "./endure.ts";
+import { each, fast, spied, TOOLS } from "./endure.ts";
+import { wholeTurn } from "./host-loop.ts";
 import { ask, until } from "./raw-host.ts";
 
 const test = suite("endure-cuts");
@@ -13,7 +14,7 @@ const test = suite("endure-cuts");
 async function cutAt(capture: readonly PlayedFrame[], fault: Fault): Promise<void> {
   const host = await startLoopback({ capture, faults: [fault] });
   const provider = createProviderOn(fast, { accessToken: "t", origin: host.origin, handles: null, env: {} });
-  const { legs } = await turn(provider, ask("hi", { sessionId: "s", tools: TOOLS }));
+  const legs = await wholeTurn(provider, ask("hi", { sessionId: "s", tools: TOOLS }));
   await provider.close();
   await until(() => host.connections.open === 0, "no socket stays");
   await host.close();

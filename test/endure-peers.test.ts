@@ -3,7 +3,8 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createProviderOn } from "../lib/driver/provider.ts";
 import { startLoopback, type Script } from "../lib/loopback/index.ts";
-import { each, fast, spied, TOOLS, turn } from "./endure.ts";
+import { each, fast, spied, TOOLS } from "./endure.ts";
+import { wholeTurn } from "./host-loop.ts";
 import { random, type Random } from "./random.ts";
 import { ask, until } from "./raw-host.ts";
 
@@ -43,7 +44,7 @@ test("random scripts of a peer each end every leg once", () =>
         const host = await startLoopback({ script: hundred });
         const provider = createProviderOn(fast, { accessToken: "t", origin: host.origin, handles: null, env: { CURSOR_PROVIDER_FIRST_TOKEN_MS: "5000", CURSOR_PROVIDER_IDLE_MS: "5000" } });
         for (let index = 0; index < hundred.length; index++) {
-          const { legs } = await turn(provider, ask("hi", { sessionId: `s${index}`, tools: TOOLS }));
+          const legs = await wholeTurn(provider, ask("hi", { sessionId: `s${index}`, tools: TOOLS }));
           assert.ok(legs.at(-1)!.waited < 1500, `seed ${seed}: waited ${legs.at(-1)!.waited} ms over ${JSON.stringify(hundred[index])}`);
         }
         await provider.close();

@@ -7,38 +7,22 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { camel, EXEC, type ExecRow } from "../lib/agent/index.ts";
 import { createProviderOn } from "../lib/driver/provider.ts";
-import type { Message, Tool, TurnEvent } from "../lib/index.ts";
+import type { Tool, ToolCallPart } from "../lib/index.ts";
 import { startLoopback, type Received, type Script } from "../lib/loopback/index.ts";
 import { fast } from "./endure.ts";
+import { callsOf, said, wholeTurn, type Result } from "./host-loop.ts";
+import { ask } from "./raw-host.ts";
 
 const test = suite("natives");
 
-type Call = Extract<TurnEvent, { type: "tool_call" }>;
-type Answer = { text: string; isError?: boolean };
-
 /** Plays a script against a host whose tools are answered by `answer`; gives what the service saw, and the calls. */
-async function played(script: Script, tools: Tool[], answer: (call: Call) => Answer, workspace?: string): Promise<{ received: Received; calls: Call[]; text: string }> {
+async function played(script: Script, tools: Tool[], answer?: (call: ToolCallPart) => Result, workspace?: string): Promise<{ received: Received; calls: ToolCallPart[]; text: string }> {
   const host = await startLoopback({ script });
   const provider = createProviderOn(fast, { accessToken: "t", origin: host.origin, handles: null, env: {} });
-  const messages: Message[] = [{ role: "user", content: "go" }];
-  const calls: Call[] = [];
-  let text = "";
   try {
-    for (let leg = 0; leg < 30; leg++) {
-      const lifted: Call[] = [];
-      for await (const event of provider.stream({ sessionId: "s", model: { id: "m" }, messages, tools, ...(workspace !== undefined && { workspace }) })) {
-        if (event.type === "text") text += event.delta;
-        if (event.type === "tool_call") lifted.push(event);
-      }
-      calls.push(...lifted);
-      if (lifted.length === 0) break;
-      messages.push({ role: "assistant", content: lifted.map(({ id, name, arguments: args }) => ({ type: "tool_call", id, name, arguments: args })) });
-      for (const call of lifted) {
-        const { text: said, isError = false } = answer(call);
-        messages.push({ role: "tool", toolCallId: call.id, toolName: call.name, content: [{ type: "text", text: said }], isError });
-      }
-    }
-    return { received: host.received[0]!, calls, text };
+    const legs = await wholeTurn(provider, ask("go", { sessionId: "s", tools, ...(workspace !== undefined && { workspace }) }), answer);
+    assert.is(legs.at(-1)!.error, undefined);
+    return { received: host.received[0]!, calls: legs.flatMap(callsOf), text: legs.map(({ text }) => text).join("") };
   } finally {
     await provider.close();
     await host.close();
@@ -57,7 +41,7 @@ function refusalArm(row: ExecRow): string {
 for (const row of EXEC)
   test(`exec ${row.no} ${row.name}, for which the host has no tool, is answered by its row and the turn goes on`, async () => {
     const script: Script = [{ exec: { case: camel(row.name), args: {}, expect: { arm: refusalArm(row) } } }, { text: "going on" }, { turnEnded: true }, { end: true }];
-    const { received, calls, text } = await played(script, [], () => ({ text: "" }));
+    const { received, calls, text } = await played(script, []);
     assert.equal(received.violations, []);
     assert.is(text, "going on");
     assert.equal(calls, []);
@@ -66,7 +50,7 @@ for (const row of EXEC)
   });
 
 test("an exec that no row names is thrown and closed, and the turn goes on", async () => {
-  const { received, text } = await played([{ exec: { raw: "ea03020a00", expect: { arm: "throw" } } }, { text: "going on" }, { turnEnded: true }, { end: true }], [], () => ({ text: "" }));
+  const { received, text } = await played([{ exec: { raw: "ea03020a00", expect: { arm: "throw" } } }, { text: "going on" }, { turnEnded: true }, { end: true }], []);
   assert.equal(received.violations, []);
   assert.is(text, "going on");
 });
@@ -83,27 +67,27 @@ const TOOLS: Tool[] = [
 ];
 
 /** The host's tools, for real, in a folder. */
-function hostIn(folder: string): (call: Call) => Answer {
+function hostIn(folder: string): (call: ToolCallPart) => Result {
   return ({ name, arguments: args }) => {
     switch (name) {
       case "ctx_shell": {
         assert.equal(Object.keys(args), ["cmd"]);
         const { stdout, stderr, status } = spawnSync("sh", ["-c", String(args["cmd"])], { cwd: folder, encoding: "utf8" });
-        return status === 0 ? { text: stdout + stderr || "(no output)" } : { text: `${stdout}${stderr}\n\nCommand exited with code ${status}`, isError: true };
+        return status === 0 ? said(stdout + stderr || "(no output)") : said(`${stdout}${stderr}\n\nCommand exited with code ${status}`, true);
       }
       case "open_file":
         assert.equal(Object.keys(args), ["file_path"]);
         try {
-          return { text: readFileSync(String(args["file_path"]), "utf8") };
+          return said(readFileSync(String(args["file_path"]), "utf8"));
         } catch (error) {
-          return { text: (error as Error).message, isError: true };
+          return said((error as Error).message, true);
         }
       case "fs_put":
         assert.equal(Object.keys(args).sort(), ["body", "filePath"]);
         writeFileSync(String(args["filePath"]), String(args["body"]));
-        return { text: "written" };
+        return said("written");
       default:
-        return { text: `no tool ${name}`, isError: true };
+        return said(`no tool ${name}`, true);
     }
   };
 }

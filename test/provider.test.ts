@@ -7,9 +7,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { createProvider, fileHandleStore, memoryHandleStore, type CursorError, type Diagnostic, type Handle, type Message, type Provider, type ProviderOptions, type Tool, type TurnEvent, type TurnRequest } from "../lib/index.ts";
+import { createProvider, fileHandleStore, memoryHandleStore, type CursorError, type Diagnostic, type Handle, type Provider, type ProviderOptions, type Tool, type TurnEvent, type TurnRequest } from "../lib/index.ts";
 import { fingerprint } from "../lib/session/fingerprint.ts";
 import { encodeValue } from "../wire/index.ts";
+import { after } from "./host-loop.ts";
 import { ask, outcome, rawHost, until, type Host, type Outcome, type Peer } from "./raw-host.ts";
 import { waiting } from "./waiting.ts";
 
@@ -44,17 +45,6 @@ function finish(peer: Peer, text = "done"): void {
 }
 
 const closed = (id: number) => (message: { execClientControlMessage?: { streamClose?: { id?: number } } }) => message.execClientControlMessage?.streamClose?.id === id;
-
-/** The transcript after a leg: what it said and called, and a result for each call. */
-function after(request: TurnRequest, { events }: Outcome, result = "found"): TurnRequest {
-  const calls = events.filter((event) => event.type === "tool_call");
-  const messages: Message[] = [
-    ...request.messages,
-    { role: "assistant", content: calls.map(({ id, name, arguments: args }) => ({ type: "tool_call" as const, id, name, arguments: args })) },
-    ...calls.map(({ id, name }) => ({ role: "tool" as const, toolCallId: id, toolName: name, content: [{ type: "text" as const, text: result }] })),
-  ];
-  return { ...request, messages };
-}
 
 function done(result: Outcome, reason: "stop" | "tool_use", text?: string): void {
   assert.is(result.error, undefined, result.error?.message);
