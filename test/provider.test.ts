@@ -207,6 +207,7 @@ test("two hundred tool rounds on one signal leave no listener behind", async () 
 });
 
 test("D16 a stream lost while a tool runs is rebuilt from the transcript, twice in one turn", async () => {
+  const told: string[] = [];
   await using(
     (peer, index) => {
       if (index < 2) call(peer.respond(), 1, `t${index}`);
@@ -219,13 +220,15 @@ test("D16 a stream lost while a tool runs is rebuilt from the transcript, twice 
         done(leg, "tool_use");
         request = after(request, leg);
         host.peers[round]!.socket.destroy();
-        await until(() => host.sockets.size === 0, "the stream is lost");
+        await until(() => told.length > round, "the provider knows that the stream is lost");
       }
       done(await outcome(provider.stream(request)), "stop", "done");
       const run = host.peers[2]!.received[0]!.runRequest!;
       assert.is(run.conversationState!.rootPromptMessagesJson!.length, 6, "rules, user, and two calls with their results");
     },
+    { onDiagnostic: ({ type }) => void told.push(type) },
   );
+  assert.equal(told, ["parked_run_lost", "parked_run_lost"]);
 });
 
 test("D32 a call that comes after the leg is over waits for the next, and queries are answered meanwhile", async () => {
