@@ -21,13 +21,16 @@ test("the programs of the documents compile and run", () =>
   withPrograms(async (folder) => {
     await runsReadme(folder);
     await recordsRuns(folder);
+    await testsAlone(folder);
+    await readsFrames(folder);
   }));
 
 test.run();
 
 /** README.md's program, which has at most 25 lines. */
 async function runsReadme(folder: string): Promise<void> {
-  assert.ok(sampleOf("README.md").trimEnd().split("\n").length <= 25);
+  const [program] = samplesOf("README.md");
+  assert.ok(program!.trimEnd().split("\n").length <= 25);
   const host = await startLoopback({ token: "synthetic-token", script: [...DOUBLES] });
   try {
     const env = cleanEnv({ PI_CURSOR_TOKEN: "synthetic-token", CURSOR_PROVIDER_AGENT_ORIGIN: host.origin });
@@ -56,11 +59,24 @@ async function recordsRuns(folder: string): Promise<void> {
   }
 }
 
-/** The one TypeScript program that a document shows. */
-function sampleOf(document: string): string {
-  const [sample, ...others] = Array.from(readText(document).matchAll(/^```ts\n([^]*?)^```$/gm), ([, found]) => found!);
-  assert.equal(others, []);
-  return sample!;
+/** lib/README.md's turn against a host of its own. */
+async function testsAlone(folder: string): Promise<void> {
+  const ran = await ended(spawn(process.execPath, [join(folder, "tester.js")], { env: cleanEnv(), cwd: folder }));
+  assert.equal(ran, { code: 0, stdout: "text usage done []\n", stderr: "" });
+}
+
+/** lib/README.md's reader of captures. */
+async function readsFrames(folder: string): Promise<void> {
+  const capture = fileURLToPath(new URL("fixtures/captures/text.jsonl", root));
+  const { code, stdout, stderr } = await ended(spawn(process.execPath, [join(folder, "reader.js"), capture], { env: cleanEnv(), cwd: folder }));
+  assert.equal({ code, stderr }, { code: 0, stderr: "" });
+  assert.match(stdout, /^Hello!/m);
+  assert.match(stdout, /^turnEnded$/m);
+}
+
+/** The TypeScript programs that a document shows. */
+function samplesOf(document: string): string[] {
+  return Array.from(readText(document).matchAll(/^```ts\n([^]*?)^```$/gm), ([, found]) => found!);
 }
 
 /** Runs `work` beside the compiled programs, in a folder into which this package is installed. */
@@ -70,8 +86,11 @@ async function withPrograms(work: (folder: string) => Promise<void>): Promise<vo
     mkdirSync(join(folder, "node_modules"));
     for (const name of ["cursor-wire", "@types"]) symlinkSync(fileURLToPath(new URL(name === "@types" ? "node_modules/@types" : ".", root)), join(folder, "node_modules", name));
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    writeFileSync(join(folder, "program.ts"), sampleOf("README.md"));
-    writeFileSync(join(folder, "recorder.ts"), sampleOf("lib/README.md"));
+    for (const [document, names] of Object.entries({ "README.md": ["program"], "lib/README.md": ["recorder", "tester", "reader"] })) {
+      const samples = samplesOf(document);
+      assert.is(samples.length, names.length);
+      for (const [index, name] of names.entries()) writeFileSync(join(folder, `${name}.ts`), samples[index]!);
+    }
     const { compilerOptions: ours } = JSON.parse(readText("tsconfig.json")) as { compilerOptions: object };
     const compilerOptions = { ...ours, rootDir: null, outDir: null, incremental: false, tsBuildInfoFile: null, skipLibCheck: true };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));

@@ -1,4 +1,5 @@
 /** What `/cursor` shows. */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -52,6 +53,13 @@ test("/cursor tells of the account's list and its age", () =>
     await office.activate({ PI_CURSOR_TOKEN: syntheticToken(3600) });
     assert.match(await status(office), /models: 2, service, asked 0 s ago/);
     assert.match(await status(office, session("s9")), "this session: no handle: the next turn opens a new remote conversation");
+  }));
+
+test("/cursor names a handle that cannot be used", () =>
+  onStage({}, async (stage) => {
+    mkdirSync(join(stage.folder, "handles"));
+    writeFileSync(join(stage.folder, "handles", "s9.json"), "{");
+    assert.match(await status(stage, session("s9")), /this session: a handle that cannot be used, so the next turn starts anew: .*s9\.json: it is no JSON/);
   }));
 
 for (const [key, words] of [

@@ -3,6 +3,7 @@ import { tokenEnd } from "../account/index.ts";
 import { readConfig } from "../driver/config.ts";
 import { VARIABLES, type Environment } from "../driver/variables.ts";
 import { cursorError } from "../session/errors.ts";
+import { thrownText } from "../session/failures.ts";
 import { tokenOf } from "./credentials.ts";
 import type { ModelList } from "./list.ts";
 import type { ModelTable } from "./models.ts";
@@ -61,7 +62,7 @@ async function handleText(sessionId: string, sessions: Sessions, env: Environmen
     const bytes = [...handle.blobs.values()].reduce((sum, blob) => sum + blob.length, handle.checkpoint.length);
     return `remote conversation ${handle.conversationId}, ${handle.blobs.size} blobs, ${bytes} bytes`;
   } catch (error) {
-    return cursorError(error)?.message ?? "cannot be read";
+    return cursorError(error)?.message ?? `a handle that cannot be used, so the next turn starts anew: ${thrownText(error)}`;
   }
 }
 
