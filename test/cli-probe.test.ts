@@ -7,6 +7,7 @@ import { openWorkbench } from "../lib/cli/inproc.ts";
 import { PROBES } from "../lib/cli/probes.ts";
 import { startLoopback, type Script } from "../lib/loopback/index.ts";
 import { cli, objects } from "./cli-spawn.ts";
+import { cpuTime } from "./cpu-time.ts";
 
 const test = suite("cli probe");
 
@@ -48,6 +49,19 @@ for (const [name, script, what] of FAILING)
       await host.close();
     }
   });
+
+test("a command of line breaks is read in time with its length", async () => {
+  const command = `x${"\n".repeat(100_000)}x`;
+  const host = await startLoopback({ script: [{ announce: 1 }, { exec: { case: "shellArgs", args: { command } } }, { textFrom: "results" }, { turnEnded: true }, { end: true }] });
+  try {
+    const started = cpuTime();
+    const ran = await cli(["probe", "native", "--origin", host.origin]);
+    assert.match(ran.stdout, "only echo is known here");
+    assert.ok(cpuTime() - started < 4_000);
+  } finally {
+    await host.close();
+  }
+});
 
 test("a quoted echo is answered without its quotes", async () => {
   const host = await startLoopback({ script: [{ announce: 1 }, { exec: { case: "shellArgs", args: { command: "cd / && echo 'cw-7f3a9c'" } } }, { textFrom: "results" }, { turnEnded: true }, { end: true }] });

@@ -33,7 +33,7 @@ const damages: [name: string, said: RegExp, damage: (folder: string) => Promise<
   ["G1 the JSON is empty", /it is no JSON/, (folder) => truncate(join(folder, JSON_FILE), 0)],
   ["G1 the JSON is truncated", /it is no JSON/, (folder) => truncate(join(folder, JSON_FILE), 100)],
   ["G1 the JSON is bytes of 0xff", /it is no JSON/, (folder) => writeFile(join(folder, JSON_FILE), Buffer.alloc(500, 0xff))],
-  ["G1 the JSON has wrong types", /its version/, (folder) => writeFile(join(folder, JSON_FILE), "[]")],
+  ["G1 the JSON has wrong types", /it is no object/, (folder) => writeFile(join(folder, JSON_FILE), "[]")],
   ["the JSON is over 16 MiB", /the JSON of a handle takes 16777217 bytes/, (folder) => truncate(join(folder, JSON_FILE), 16 * 1024 * 1024 + 1)],
   ["the JSON is a folder", /is a folder, not a file: move it away/, (folder) => rm(join(folder, JSON_FILE)).then(() => mkdir(join(folder, JSON_FILE)))],
   ["the JSON is a link", /is a link, not a file/, (folder) => rename(join(folder, JSON_FILE), join(folder, "o.json")).then(() => symlink("o.json", join(folder, JSON_FILE)))],

@@ -52,7 +52,7 @@ const refused: [name: string, text: string | object, reason: string | RegExp][] 
   ["null", "null", "it is no object"],
   ["a number", "1", "it is no object"],
   ["a text", '"handle"', "it is no object"],
-  ["a list", [STORED], "its version is not 1"],
+  ["a list", [STORED], "it is no object"],
   ["an empty object", {}, "its version is not 1"],
   ["no version", { ...STORED, version: undefined }, "its version is not 1"],
   ["a later version", { ...STORED, version: 2 }, "its version is not 1"],
@@ -75,7 +75,9 @@ const refused: [name: string, text: string | object, reason: string | RegExp][] 
   ["a blob of three", { ...STORED, blobs: [["id", ONE, ONE]] }, "one of its blobs is no id"],
   ["a blob whose id is a number", { ...STORED, blobs: [[1, ONE]] }, "one of its blobs is no id"],
   ["a blob named twice", { ...STORED, blobs: [ONE, [ONE, TWO]] }, "it names a blob twice"],
-  ["depth beyond the stack", "[".repeat(1_000_000), "it is no JSON"],
+  ["depth beyond the stack", "[".repeat(100_000), "it is no JSON"],
+  ["a list of more lists than blobs", "[".repeat(1_000_000), "it is no handle: it has too many lists"],
+  ["a list of more objects than blobs", "{".repeat(1_000_000), "it is no handle: it has too many lists"],
 ];
 for (const [name, text, reason] of refused) {
   test(`${name} is refused`, () => {

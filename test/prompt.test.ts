@@ -159,6 +159,13 @@ for (const value of ["\ud800", "\udbff", "\udc00", "\udfff", "\ud7ff", "\ue000",
   });
 }
 
+test("a text of escapes beside a spelled-out one costs its length", () => {
+  const value = `${"\n".repeat(4 * 1024 * 1024)}\\ud800 ${"\\".repeat(1024 * 1024)}\ud800`;
+  const started = cpuTime();
+  assert.is(JSON.parse(wellFormedJson(value)), value.replace(/\ud800$/, "\ufffd"));
+  assert.ok(cpuTime() - started < 1_500);
+});
+
 test("a result of 20,000 characters is replayed whole", () => {
   const whole = "x".repeat(LIMITS.replayText);
   const { messages, diagnostics } = replay(called([text(whole)]));

@@ -2,7 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { answers } from "../lib/session/on-continue.ts";
-import { encodeEnvelope, EnvelopeReader, WireError } from "../wire/index.ts";
+import { encodeEnvelope, encodeValue, EnvelopeReader, WireError } from "../wire/index.ts";
 import { bytes, chunkings, hex } from "./check.ts";
 import { cpuTime } from "./cpu-time.ts";
 import { after, ended, endings, join, kinds, request, resumed, results, running, TOOLS, type Rig } from "./session-rig.ts";
@@ -54,6 +54,17 @@ for (const [name, one, code] of [
     assert.ok(cpuTime() - started < 1_000);
     assert.equal(endings(rig), [`protocol-drift ${code}`]);
   });
+
+test("the values of a call have as many elements as one message may have, in all", () => {
+  const rig = running({ request: request("hi", { tools }) });
+  const list = encodeValue(new Array(40_000).fill(null));
+  rig.server({ execServerMessage: { id: 1, mcpArgs: { toolName: "add", args: new Map(["a", "b", "c"].map((key) => [key, list])) } } });
+  assert.equal(rig.emitted().map(({ type }) => type), ["tool_call"]);
+  const more = running({ request: request("hi", { tools }) });
+  more.server({ execServerMessage: { id: 1, mcpArgs: { toolName: "add", args: new Map(["a", "b", "c", "d"].map((key) => [key, list])) } } });
+  assert.equal(more.emitted(), []);
+  assert.match(JSON.stringify(more.sent()), /The arguments cannot be read \(a message has more than 131,072 elements/);
+});
 
 test("B4 a compressed envelope is refused by its flag and never decoded", () => {
   const rig = running();

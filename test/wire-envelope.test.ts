@@ -58,6 +58,7 @@ for (const [name, input, seen] of STREAMS) {
 }
 
 test("a limit is inclusive and checked at the header, in every chunking", () => {
+  for (const limit of [NaN, -1]) assert.throws(() => new EnvelopeReader({ limit }), RangeError);
   const limits = { limit: 3 };
   for (const chunks of chunkings(bytes("0000000003 616263"))) assert.equal(read(chunks, limits), ["0 616263"]);
   for (const chunks of chunkings(bytes("0000000000 0000000004"))) assert.equal(read(chunks, limits), ["0 ", "envelope_length at 5"]);

@@ -59,6 +59,8 @@ test("a group made by hand may hold fields that were read", () => {
 test("a field that cannot be is refused", () => {
   for (const no of [0, -1, 1.5, NaN, LIMITS.fieldNumber + 1]) assert.throws(() => encodeFields([{ no, type: 0, value: 1n }]), (error: unknown) => error instanceof TypeError && /is no field number/.test(error.message));
   assert.throws(() => encodeFields([{ no: 1, type: 4, value: 0n }]), /end-group tag is no field/);
+  for (const type of [6, 7, 0.5, NaN]) assert.throws(() => encodeFields([{ no: 1, type: type as 0, value: 0n }]), /is no wire type/);
+  assert.throws(() => encodeFields([{ no: 1, type: 2, value: "abc" as unknown as Uint8Array }]), /field 1 takes bytes/);
 });
 
 test("groups nest as deep as the limit, on both sides", () => {

@@ -34,7 +34,11 @@ export function decodeInto(prior: Bag | undefined, table: Table, reader: Reader,
       let fresh = false;
       if (row.oneof !== undefined && row !== arm) {
         if (arm === undefined && prior === undefined) fresh = true;
-        else clearRivals(value, table, row);
+        else {
+          // Where arms take turns each is an element: letting go of the one before costs as much.
+          reader.element(start);
+          clearRivals(value, table, row);
+        }
         arm = row;
       }
       switch (row.rule) {

@@ -61,8 +61,11 @@ export class EnvelopeReader {
   #offset = 0;
   #failure: WireError | undefined;
 
+  /** @throws RangeError where the limit is no number of bytes */
   constructor(limits: EnvelopeLimits = {}) {
-    this.#limit = limits.limit ?? LIMITS.envelope;
+    const { limit = LIMITS.envelope } = limits;
+    if (!(limit >= 0)) throw new RangeError(`an envelope is not limited to ${limit} bytes`);
+    this.#limit = limit;
     this.#compressed = limits.compressed ?? false;
   }
 

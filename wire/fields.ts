@@ -4,6 +4,8 @@ import { plain } from "./native.ts";
 import { Reader, WIRE_TYPE, type WireType } from "./reader.ts";
 import { written, type Writer } from "./writer.ts";
 
+const TYPES = new Set<number>(Object.values(WIRE_TYPE));
+
 /** One field as it lies on the wire. */
 export interface WireField {
   readonly no: number;
@@ -25,7 +27,7 @@ export function fields(bytes: Uint8Array): WireField[] {
 
 /**
  * The bytes of fields: those with `raw` come out exactly as they came in.
- * @throws TypeError at a field number or wire type that does not exist
+ * @throws TypeError at a field number or wire type that does not exist, or where bytes are none
  * @throws RangeError where groups nest over 100 deep
  */
 export function encodeFields(list: readonly WireField[]): Uint8Array<ArrayBuffer> {
@@ -78,6 +80,8 @@ function writeField(writer: Writer, field: WireField, depth: number): void {
   const { no, type, value } = field;
   if (!Number.isInteger(no) || no < 1 || no > LIMITS.fieldNumber) throw new TypeError(`${no} is no field number`);
   if (type === WIRE_TYPE.endGroup) throw new TypeError("an end-group tag is no field: give the group");
+  if (!TYPES.has(type)) throw new TypeError(`${type} is no wire type`);
+  if (type === WIRE_TYPE.length && !ArrayBuffer.isView(value)) throw new TypeError(`field ${no} takes bytes`);
   writer.tag(no * 8 + type);
   switch (type) {
     case WIRE_TYPE.varint:

@@ -24,7 +24,8 @@ export class Reader {
   end: number;
   /** High 32 bits of the varint that {@link low} returned last, unsigned. */
   high = 0;
-  #elements = 0;
+  /** How often {@link element} was called: set it where several buffers share one limit. */
+  elements = 0;
   /** The whole buffer as Latin-1, made for the first string that needs it. */
   #latin1 = "";
 
@@ -273,7 +274,7 @@ export class Reader {
 
   /** Counts what is kept as a value of its own and may come again and again; `start`: where it does. */
   element(start: number): void {
-    if (++this.#elements > LIMITS.elements) this.fail("elements", start);
+    if (++this.elements > LIMITS.elements) this.fail("elements", start);
   }
 
   /** Moves over `count` bytes and returns where they start. */

@@ -27,13 +27,19 @@ export function encodeValue(json: unknown): Uint8Array<ArrayBuffer> {
 
 /**
  * The JSON in the bytes of a Value. No kind set, or no bytes at all, is null.
+ * @param count elements read before, of the 131,072 that all values of a message may have; counted on
  * @throws WireError where the bytes are malformed, or arrays and objects nest over 100 deep
  */
-export function decodeValue(bytes: Uint8Array): Json {
+export function decodeValue(bytes: Uint8Array, count?: { elements: number }): Json {
   const { length } = bytes;
   // One short string, as most arguments are.
   if (bytes[0] === TAG.string && length < 130 && bytes[1] === length - 2) return decodeUtf8(bytes, 2, length, true)!;
-  return readValue(new Reader(plain(bytes)), null, 0);
+  const reader = new Reader(plain(bytes));
+  if (count === undefined) return readValue(reader, null, 0);
+  reader.elements = count.elements;
+  const json = readValue(reader, null, 0);
+  count.elements = reader.elements;
+  return json;
 }
 
 function writeRoot(writer: Writer, json: unknown): void {

@@ -171,7 +171,7 @@ function tool(name: string, description: string, properties: Record<string, unkn
 
 /** What `echo` would print. Nothing is run. */
 function echo({ arguments: args }: ToolCallPart): Answer {
-  const [, words] = /(?:^|[;&\n])\s*echo\s+(.*)$/s.exec(String(args["command"])) ?? [];
+  const [, words] = /(?:^|[;&\n])[ \t]*echo[ \t]+(.*)$/s.exec(String(args["command"])) ?? [];
   return words === undefined ? { text: "only echo is known here", isError: true } : { text: `${words.replace(/^(["'])(.*)\1$/s, "$2")}\n`, isError: false };
 }
 

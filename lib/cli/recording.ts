@@ -111,7 +111,9 @@ function repliesOf(frames: readonly RecordedFrame[]): Pick<Recording, "blobs" | 
     if (begun === undefined) {
       begun = { index, lines: [], answer: [] };
       open.set(id, begun);
-      answers.set(id, [...(answers.get(id) ?? []), begun]);
+      const known = answers.get(id);
+      if (known) known.push(begun);
+      else answers.set(id, [begun]);
     }
     begun.answer.push(execClientMessage);
     begun.lines.push(frame.line);

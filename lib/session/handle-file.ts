@@ -1,10 +1,13 @@
 /** A handle as a file: JSON that names the checkpoint and the blobs by the SHA-256 of their content (PROTOCOL §10). */
+import { LIMITS } from "../agent/limits.ts";
 import type { Handle } from "./turn.ts";
 
 /** The version that is written, and the only one that is read. */
 const VERSION = 1;
 /** Characters of an id or a key in the file. */
 const NAME = 256;
+/** Lists and objects in the file: a blob takes one at most, and JSON of nothing else takes many times as long to read. */
+const BRACKETS = 2 * LIMITS.blobs;
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /** A blob: what the service asks for it by, and the hex SHA-256 of its content. The two differ where the service chose the id. */
@@ -37,6 +40,7 @@ export function encodeHandleFile({ conversationId, fingerprint, toolsetKey, chec
 
 /** Reads a handle file, whoever wrote it: what it says, or the reason why it is no such file. */
 export function decodeHandleFile(bytes: Uint8Array): { ok: true; file: HandleFile } | { ok: false; reason: string } {
+  if (brackets(bytes) > BRACKETS) return { ok: false, reason: "it is no handle: it has too many lists" };
   let json: unknown;
   try {
     json = JSON.parse(decoder.decode(bytes));
@@ -49,18 +53,25 @@ export function decodeHandleFile(bytes: Uint8Array): { ok: true; file: HandleFil
   return { ok: true, file: { conversationId, fingerprint, toolsetKey, checkpoint, blobs: blobs.map(blobOf) } };
 }
 
+/** How many lists and objects open, at most. */
+function brackets(bytes: Uint8Array): number {
+  let count = 0;
+  for (let index = 0; index < bytes.length; index++) if (bytes[index] === 0x5b || bytes[index] === 0x7b) count++;
+  return count;
+}
+
 type StoredBlob = string | [id: string, content: string];
 type StoredHandle = Omit<HandleFile, "blobs"> & { blobs: StoredBlob[] };
 
 /** What keeps `json` from being a handle, if anything does. */
 function wrongIn(json: unknown): string | undefined {
-  if (typeof json !== "object" || json === null) return "it is no object";
-  const own = new Map<string, unknown>(Object.entries(json));
-  if (own.get("version") !== VERSION) return `its version is not ${VERSION}`;
-  for (const name of ["conversationId", "fingerprint", "toolsetKey"]) if (!isName(own.get(name))) return `its ${name} is no short text`;
-  if (own.get("conversationId") === "") return "its conversationId is empty";
-  if (!isSha256(own.get("checkpoint"))) return "its checkpoint is no SHA-256";
-  const blobs = own.get("blobs");
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return "it is no object";
+  const own = (name: string): unknown => (Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined);
+  if (own("version") !== VERSION) return `its version is not ${VERSION}`;
+  for (const name of ["conversationId", "fingerprint", "toolsetKey"]) if (!isName(own(name))) return `its ${name} is no short text`;
+  if (own("conversationId") === "") return "its conversationId is empty";
+  if (!isSha256(own("checkpoint"))) return "its checkpoint is no SHA-256";
+  const blobs = own("blobs");
   if (!Array.isArray(blobs)) return "its blobs are no list";
   if (!blobs.every(isStoredBlob)) return "one of its blobs is no id";
   if (new Set(blobs.map((blob) => blobOf(blob).id)).size !== blobs.length) return "it names a blob twice";

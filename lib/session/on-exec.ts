@@ -79,8 +79,9 @@ function liftMcp(session: Session, exec: Exec, row: ExecRow, args: Decoded<typeo
 
 function decodeArguments(args: ReadonlyMap<string, Uint8Array>): Record<string, Json> {
   const values: Record<string, Json> = {};
+  const count = { elements: args.size };
   // Defined, not assigned: a key may be called __proto__.
-  for (const [key, bytes] of args) Object.defineProperty(values, key, { value: decodeValue(bytes), writable: true, enumerable: true, configurable: true });
+  for (const [key, bytes] of args) Object.defineProperty(values, key, { value: decodeValue(bytes, count), writable: true, enumerable: true, configurable: true });
   return values;
 }
 

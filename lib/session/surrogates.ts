@@ -1,5 +1,5 @@
-/** An escape of JSON; the group holds more than one character only where it is half of a surrogate pair. */
-const ESCAPE = /\\(ud[89a-f][0-9a-f]{2}|.)/g;
+/** How the JSON of half a surrogate pair begins; of nothing else that JSON.stringify escapes. */
+const ESCAPE = "\\ud";
 
 /**
  * `value` as JSON in which every lone surrogate, in keys too, is U+FFFD: JSON.stringify escapes them, and many a parser
@@ -8,6 +8,19 @@ const ESCAPE = /\\(ud[89a-f][0-9a-f]{2}|.)/g;
  */
 export function wellFormedJson(value: unknown): string {
   const json = JSON.stringify(value);
-  if (!json.includes("\\ud")) return json;
-  return json.replace(ESCAPE, (escape, rest: string) => (rest.length > 1 ? "\ufffd" : escape));
+  const parts: string[] = [];
+  let from = 0;
+  for (let at = json.indexOf(ESCAPE); at >= 0; at = json.indexOf(ESCAPE, at + 1)) {
+    if (!isEscape(json, at)) continue;
+    parts.push(json.slice(from, at), "\ufffd");
+    from = at + "\\udfff".length;
+  }
+  return parts.join("") + json.slice(from);
+}
+
+/** Whether the backslash at `at` is not itself escaped. */
+function isEscape(json: string, at: number): boolean {
+  let start = at;
+  while (json[start - 1] === "\\") start--;
+  return (at - start) % 2 === 0;
 }
