@@ -191,9 +191,10 @@ export class Reader {
   /** Reads length-prefixed bytes as a view of the input: copy what outlives it. */
   bytes(): Uint8Array {
     const stop = this.stop();
-    const view = this.buffer.subarray(this.pos, stop);
+    const { buffer, pos } = this;
     this.pos = stop;
-    return view;
+    // Not `subarray`, which looks for a species.
+    return new Uint8Array(buffer.buffer, buffer.byteOffset + pos, stop - pos);
   }
 
   /** Reads length-prefixed UTF-8. Throws where it is invalid. */
