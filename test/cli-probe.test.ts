@@ -37,6 +37,7 @@ const FAILING: [name: string, script: Script, what: RegExp][] = [
   ["resume", [{ text: "what word?" }, { turnEnded: true }, { end: true }], /fail resume +the model remembers: what word\?/],
   ["fidelity", [{ text: "nothing" }, { turnEnded: true }, { end: true }], /fail fidelity the rules reach the model: not seen/],
   ["contract", [{ announce: 1 }, { mcp: { tool: "ledger_append", args: { title: "stock" } } }, { awaitResults: true }, { text: "." }, { turnEnded: true }, { end: true }], /fail contract its nested arguments are exact: \{"title":"stock"\}/],
+  ["contract", [{ text: "I will not" }, { turnEnded: true }, { end: true }], /fail contract a tool never seen before is called: no call\nfail contract its nested arguments are exact: no call\n$/],
 ];
 for (const [name, script, what] of FAILING)
   test(`probe ${name} fails: ${what.source.slice(5, 60)}`, async () => {

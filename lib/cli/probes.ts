@@ -118,7 +118,7 @@ export const PROBES: readonly Probe[] = [
       const args = calls.find(({ name }) => name === LEDGER.name)?.arguments;
       return [
         { what: "a tool never seen before is called", ok: args !== undefined, detail: shown(calls) },
-        { what: "its nested arguments are exact", ok: isDeepStrictEqual({ ...args }, ARGUMENTS), detail: JSON.stringify(args) },
+        { what: "its nested arguments are exact", ok: isDeepStrictEqual({ ...args }, ARGUMENTS), detail: args === undefined ? "no call" : JSON.stringify(args) },
       ];
     },
     scripts: [[{ announce: 1 }, { mcp: { tool: "ledger_append", args: ARGUMENTS } }, { awaitResults: true }, { text: "Appended." }, ...END]],
