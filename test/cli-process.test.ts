@@ -1,8 +1,8 @@
 /** The built command as a process: exit codes, pipes, signals (DESIGN §5). */
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { suite } from "uvu";
@@ -38,6 +38,16 @@ for (const [name, line, code, stdout, stderr] of EXITS)
     assert.match(ran.stdout, stdout);
     assert.match(ran.stderr, stderr);
   });
+
+test("stdout and stderr in one file stand in the order in which they were written", () =>
+  inFolder(async (folder) => {
+    const file = join(folder, "both");
+    const [to, drift] = [openSync(file, "w"), fileURLToPath(new URL("fixtures/captures/drift.jsonl", root))];
+    await once(spawn(process.execPath, [MAIN, "replay", CAPTURE, drift, "/no/such/file"], { env: cleanEnv(), stdio: ["ignore", to, to] }), "exit");
+    closeSync(to);
+    const order = readFileSync(file, "utf8").match(/^\S*(?:text|drift)\.jsonl|drift: |^error/gm)!.map((line) => basename(line));
+    assert.equal(order, ["text.jsonl", "drift.jsonl", "drift: ", "drift: ", "drift: ", "error"]);
+  }));
 
 test("a reader that leaves ends it quietly", async () => {
   const child = start(["inspect"]);

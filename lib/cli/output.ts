@@ -61,8 +61,9 @@ export class Output {
     this.line(jsonLine(value));
   }
 
-  /** Writes one line to stderr. */
+  /** Writes one line to stderr, behind what has been written to stdout. */
   note(text: string): void {
+    this.flush();
     this.stderr.write(`${text}\n`);
   }
 
