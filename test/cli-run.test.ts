@@ -114,6 +114,12 @@ test("a failed turn exits 1 with kind, code and next step, and its text on a lin
     assert.is(json.at(-1)!["code"], "unavailable");
   }));
 
+test("a diagnostic in the midst of a text has a line of its own on a terminal, and costs a pipe's text nothing", async () => {
+  const line = ["run", `--loopback=${fileURLToPath(new URL("fixtures/captures/drift.script.json", root))}`, "hi"];
+  assert.match((await cli(line, { tty: true, env: { NO_COLOR: "1" } })).both, /^Two arms, \ndrift: .*\n(?:drift: .*\n)*one message\. /m);
+  assert.match((await cli(line)).stdout, /^Two arms, one message\. /m);
+});
+
 test("drift is a diagnostic on stderr", () =>
   inFolder(async (folder) => {
     const ran = await cli(["run", `--loopback=${scriptIn(folder, [{ raw: "0a060a040a0268695a00" }, { turnEnded: true }, { end: true }])}`, "hi"]);

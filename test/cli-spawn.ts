@@ -1,6 +1,6 @@
 /** Runs the command for tests: as the built program, or in this process with stand-ins for its streams. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { PassThrough, Readable } from "node:stream";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { command } from "../lib/cli/command.ts";
 
@@ -9,6 +9,12 @@ export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** What it came to in this process. */
+export interface RanHere extends Ran {
+  /** Both streams, as a terminal shows them. */
+  readonly both: string;
 }
 
 /** The program beside this file: built, or as TypeScript where the tests run so. */
@@ -46,19 +52,23 @@ export function spawned(line: readonly string[], options: { env?: Record<string,
 }
 
 /** Runs a command line in this process. `tty`: the streams are a terminal. */
-export async function cli(line: readonly string[], options: { env?: Record<string, string>; input?: Uint8Array | string; tty?: boolean; signal?: AbortSignal } = {}): Promise<Ran> {
+export async function cli(line: readonly string[], options: { env?: Record<string, string>; input?: Uint8Array | string; tty?: boolean; signal?: AbortSignal } = {}): Promise<RanHere> {
   const { env = {}, input = "", tty = false, signal = new AbortController().signal } = options;
-  const [stdout, stderr] = [sink(tty), sink(tty)];
+  const both: Buffer[] = [];
+  const [stdout, stderr] = [sink(tty, both), sink(tty, both)];
   const stdin = Object.assign(Readable.from(input.length > 0 ? [Buffer.from(input)] : []), { isTTY: tty });
   const code = await command(line, { stdin, stdout: stdout.stream, stderr: stderr.stream, env: env as Record<string, string | undefined>, signal });
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  return { code, stdout: stdout.text(), stderr: stderr.text(), both: Buffer.concat(both).toString() };
 }
 
-function sink(isTTY: boolean): { stream: PassThrough & { isTTY: boolean }; text(): string } {
+function sink(isTTY: boolean, both: Buffer[]): { stream: Writable & { isTTY: boolean }; text(): string } {
   const pieces: Buffer[] = [];
-  const stream = Object.assign(new PassThrough(), { isTTY });
-  stream.on("data", (chunk: Buffer) => pieces.push(chunk));
-  return { stream, text: () => Buffer.concat(pieces).toString() };
+  const write = (chunk: Buffer, _: string, done: () => void): void => {
+    pieces.push(chunk);
+    both.push(chunk);
+    done();
+  };
+  return { stream: Object.assign(new Writable({ write }), { isTTY }), text: () => Buffer.concat(pieces).toString() };
 }
 
 /** The JSON objects of a command's stdout. */

@@ -30,8 +30,9 @@ export class Display {
     else this.#out.line(`  ${isError ? this.#out.style.red("failed:") : this.#out.style.dim("=")} ${short(text)}`);
   }
 
-  /** A diagnostic, with its details, on stderr. */
+  /** A diagnostic, with its details, on stderr: on a line of its own where stdout is seen beside it. */
   diagnostic({ type, message, ...detail }: Diagnostic): void {
+    if (this.#out.together) this.break();
     const details = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
     const text = details.length === 0 ? message : `${message} (${details.join(", ")})`;
     this.#out.note(this.#out.noteStyle.dim(`${type}: ${printable(text)}`));

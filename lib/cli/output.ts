@@ -1,8 +1,9 @@
+import { fstatSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { jsonLine } from "./printable.ts";
 
-/** A stream to write to; `isTTY` where it is a terminal. */
-export type Sink = Writable & { readonly isTTY?: boolean };
+/** A stream to write to; `isTTY` where it is a terminal, `fd` where it is the process's. */
+export type Sink = Writable & { readonly isTTY?: boolean; readonly fd?: number };
 
 /** Styles of text: identity where colours are off. */
 export interface Style {
@@ -23,6 +24,8 @@ export class Output {
   readonly style: Style;
   /** For stderr. */
   readonly noteStyle: Style;
+  /** Whether people see both in one place, where a note would run into a line that has been begun. */
+  readonly together: boolean;
   #full = false;
   #corked = false;
 
@@ -32,6 +35,7 @@ export class Output {
     this.json = json;
     this.style = styleOf(stdout, env);
     this.noteStyle = styleOf(stderr, env);
+    this.together = (stdout.isTTY && stderr.isTTY) || sameFile(stdout, stderr);
   }
 
   /** Writes text to stdout as it is. What is written in one turn of the event loop goes out at once. */
@@ -81,6 +85,14 @@ export class Output {
       stdout.on("drain", done).on("error", done);
     });
   }
+}
+
+/** Whether both write to one file or pipe, as after `2>&1`. */
+function sameFile({ fd: one }: Sink, { fd: other }: Sink): boolean {
+  if (one === undefined || other === undefined) return false;
+  const [{ dev, ino }, { dev: otherDev, ino: otherIno }] = [fstatSync(one), fstatSync(other)];
+  // Some platforms give pipes no number.
+  return ino !== 0 && ino === otherIno && dev === otherDev;
 }
 
 const CODES = { dim: [2, 22], bold: [1, 22], red: [31, 39], yellow: [33, 39], cyan: [36, 39] } as const;
