@@ -39,6 +39,7 @@ test("secrets are never printed", async () => {
     for (const part of [secret, secret.split(".")[1]!, "someone", "user:password"]) assert.not.ok(ran.stdout.includes(part), `${part} in ${ran.stdout}`);
     assert.match(ran.stdout, line.length === 1 ? /^PI_CURSOR_TOKEN +set +\(secret\)$/m : /"name":"PI_CURSOR_TOKEN","set":true,"meaning"/);
   }
+  for (const name of ["CURSOR_PROVIDER_DEBUG", "CURSOR_PROVIDER_HANDLE_DIR", "CURSOR_PROVIDER_IDLE_MS"]) assert.not.match((await cli(["doctor"], { env: { [name]: secret } })).stdout, secret.slice(0, 20));
 });
 
 const NO_URL = "The origin is no plain http or https URL.";
@@ -129,6 +130,23 @@ test("every wrong variable is told, in one go", async () => {
     of("environment").map(({ state, detail }) => `${state} ${String(detail).split(":")[0]}`),
     ["fail CURSOR_PROVIDER_IDLE_MS", "fail CURSOR_PROVIDER_MCP_META", "fail CURSOR_CLI_VERSION"],
   );
+});
+
+test("a wrong variable hides nothing that the others say", async () => {
+  const subjects = ["origin", "account", "clocks", "debug", "handles"];
+  const good = { CURSOR_PROVIDER_DEBUG: "/no/such/folder/x", CURSOR_PROVIDER_HANDLE_DIR: "/dev/null" };
+  const WRONG_EACH: [env: Record<string, string>, left: string[]][] = [
+    [{ CURSOR_PROVIDER_IDLE_MS: "soon" }, subjects],
+    [{ CURSOR_PROVIDER_AGENT_ORIGIN: "host" }, ["clocks", "debug", "handles"]],
+    [{ CURSOR_PROVIDER_HANDLE_DIR: "~bob/x" }, ["origin", "account", "clocks", "debug"]],
+    [{ CURSOR_PROVIDER_FIRST_TOKEN_MS: "0", CURSOR_PROVIDER_IDLE_MS: "0", CURSOR_PROVIDER_TOOLUSE_WATCHDOG_MS: "0" }, ["origin", "account", "debug", "handles"]],
+  ];
+  for (const [env, left] of WRONG_EACH) {
+    const { of } = await findings({ ...good, ...env });
+    assert.equal(subjects.filter((subject) => of(subject).length === 1), left, JSON.stringify(env));
+    if (left === subjects) assert.match(of("clocks")[0]!["detail"] as string, /^first \d+ ms, tool use \d+ ms$/);
+    assert.is(of("debug")[0]!["state"], "warn");
+  }
 });
 
 test("a misspelt variable is warned of with the nearest", async () => {

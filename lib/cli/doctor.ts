@@ -1,12 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { accountOrigin, tokenEnd } from "../account/index.ts";
-import { readConfig } from "../driver/config.ts";
 import { handleFolder } from "../driver/handle-folder.ts";
 import { isHeaderText } from "../driver/headers.ts";
 import { isLoopback, shownOrigin } from "../driver/origin.ts";
-import { VARIABLES, wrongVariables } from "../driver/variables.ts";
-import type { CursorError } from "../session/errors.ts";
+import { variable, VARIABLES, wrongVariables } from "../driver/variables.ts";
+import { cursorError, type CursorError } from "../session/errors.ts";
 import { peerText } from "../session/failures.ts";
 import { fileFailure } from "./failure.ts";
 import { nearest } from "./nearest.ts";
@@ -27,8 +26,9 @@ type Env = Context["env"];
 
 /** Looks at what a Run needs, without opening a connection (DESIGN §5). Resolves to 1 where a Run could not start. */
 export async function doctor({ out, env }: Context): Promise<number> {
-  const wrong = wrongVariables(env);
-  const findings = [nodeVersion(), ...(wrong.length > 0 ? wrong.map(invalid) : settings(env)), token(env), pi(env), ...misspelt(env)];
+  const found = [nodeVersion(), ...wrongVariables(env).map(invalid), ...settings(env), token(env), pi(env), ...misspelt(env)];
+  // A token may stand in the wrong variable.
+  const findings = found.map((finding) => ({ ...finding, detail: peerText(finding.detail) }));
   if (out.json) for (const finding of findings) out.object({ type: "finding", ...finding });
   else for (const finding of findings) show(out, finding);
   table(out, env);
@@ -56,16 +56,44 @@ function invalid({ message, nextStep }: CursorError): Finding {
   return { subject: "environment", state: "fail", detail: message, nextStep };
 }
 
-/** What the environment says, as a Run would read it. */
+/** What the environment says, as a Run would read it; nothing of a variable that is wrong. */
 function settings(env: Env): Finding[] {
-  const { origin, clocks, debug } = readConfig(env);
-  return [
-    { subject: "origin", state: "ok", detail: origin.origin },
-    { subject: "account", state: "ok", detail: accountOrigin({ env }).origin },
-    { subject: "clocks", state: "ok", detail: `first ${clocks.first} ms, idle ${clocks.idle} ms, tool use ${clocks.toolUse} ms` },
-    ...(debug === undefined ? [] : [debugFile(debug)]),
-    folder(env),
+  const readings: readonly (() => Finding | undefined)[] = [
+    () => ({ subject: "origin", state: "ok", detail: variable(env, "CURSOR_PROVIDER_AGENT_ORIGIN").origin }),
+    () => ({ subject: "account", state: "ok", detail: accountOrigin({ env }).origin }),
+    () => clocks(env),
+    () => debug(env),
+    () => folder(env),
   ];
+  return readings.flatMap((read) => valid(read) ?? []);
+}
+
+/** What is read, or undefined where its variable is wrong, which is told by itself. */
+function valid<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (cursorError(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+function clocks(env: Env): Finding | undefined {
+  const clock = (name: string, read: () => number): string[] => {
+    const ms = valid(read);
+    return ms === undefined ? [] : [`${name} ${ms} ms`];
+  };
+  const known = [
+    ...clock("first", () => variable(env, "CURSOR_PROVIDER_FIRST_TOKEN_MS")),
+    ...clock("idle", () => variable(env, "CURSOR_PROVIDER_IDLE_MS")),
+    ...clock("tool use", () => variable(env, "CURSOR_PROVIDER_TOOLUSE_WATCHDOG_MS")),
+  ];
+  return known.length === 0 ? undefined : { subject: "clocks", state: "ok", detail: known.join(", ") };
+}
+
+function debug(env: Env): Finding | undefined {
+  const path = variable(env, "CURSOR_PROVIDER_DEBUG");
+  return path === undefined ? undefined : debugFile(path);
 }
 
 /** Whether the debug file can be written: what is there already, or else its folder. */
