@@ -5,6 +5,9 @@ import { jsonLine, printable } from "./printable.ts";
 /** Characters of a tool's arguments or result that are shown. */
 const SHOWN = 200;
 
+/** Diagnostics that every turn has. */
+const UNREMARKABLE: ReadonlySet<string> = new Set(["billing"]);
+
 /** Prints the events of a turn: as JSON lines, or for people, with thinking dimmed and a line of usage at the end. */
 export class Display {
   readonly #out: Output;
@@ -30,8 +33,9 @@ export class Display {
     else this.#out.line(`  ${isError ? this.#out.style.red("failed:") : this.#out.style.dim("=")} ${short(text)}`);
   }
 
-  /** A diagnostic, with its details, on stderr: on a line of its own where stdout is seen beside it. */
+  /** A diagnostic, with its details, on stderr: on a line of its own where stdout is seen beside it. Not where every turn has it. */
   diagnostic({ type, message, ...detail }: Diagnostic): void {
+    if (UNREMARKABLE.has(type)) return;
     if (this.#out.together) this.break();
     const details = Object.entries(detail).map(([name, value]) => `${name} ${String(value)}`);
     const text = details.length === 0 ? message : `${message} (${details.join(", ")})`;

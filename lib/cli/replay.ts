@@ -72,7 +72,7 @@ function checked(file: string, recording: Recording, replayed: Replayed, out: Ou
   const { checkpoint, promptIds } = replayed.taken;
   if (out.json) out.object({ type: "check", file, equal, taken: { blobs, answers, promptIds, checkpoint }, ...(difference && { difference: shown(difference) }) });
   else {
-    if (difference === undefined) out.line(out.style.dim(`— check: ${equal} client frames are what the core sends`));
+    if (difference === undefined) out.line(out.style.dim(`— check: ${equal} client ${equal === 1 ? "frame is" : "frames are"} what the core sends`));
     else differs(file, difference, equal, out);
     const taken = [count(blobs, "blob"), count(answers, "answer"), count(promptIds, "prompt id"), checkpoint ? "the checkpoint" : ""].filter(Boolean);
     if (taken.length > 0) out.line(out.style.dim(`— taken from the capture, not compared: ${taken.join(", ")}`));

@@ -22,9 +22,6 @@ export const DEFAULT_MODEL = "composer-2.5";
 
 const RULES = "You are being tried out from a command line. Answer briefly. Use your tools where they help.";
 
-/** Diagnostics that every turn has. */
-const UNREMARKABLE: ReadonlySet<string> = new Set(["billing"]);
-
 /** Runs one turn (DESIGN §5). @throws CursorError or Failure where it fails */
 export async function run(context: Context): Promise<number> {
   const { arguments: args, env } = context;
@@ -77,9 +74,7 @@ async function turn({ arguments: args, out, env, signal }: Context, prompt: stri
     env,
     ...(target.embedded && { handles: memoryHandleStore() }),
     ...(recorder && { onFrame: (frame) => recorder.frame(frame) }),
-    onDiagnostic(diagnostic) {
-      if (!UNREMARKABLE.has(diagnostic.type)) display.diagnostic(diagnostic);
-    },
+    onDiagnostic: (diagnostic) => display.diagnostic(diagnostic),
   });
   const request: TurnRequest = {
     ...(sessionId !== undefined && { sessionId }),
