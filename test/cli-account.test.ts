@@ -6,13 +6,18 @@ import { cli, objects } from "./cli-spawn.ts";
 
 const test = suite("cli account");
 
-test("login prints the page on stderr and the token alone on stdout", async () => {
+test("login prints the service's page on stderr", async () => {
+  const ran = await cli(["login"], { signal: AbortSignal.abort() });
+  assert.match(ran.stderr, /^Open this page in a browser and log in:\nhttps:\/\/cursor\.com\/loginDeepControl\?challenge=.*\ninterrupted\n$/);
+});
+
+test("login on a host of this machine sends nobody to the service, and prints the token alone on stdout", async () => {
   const host = await startAccountHost({ accessToken: () => "synthetic-access" });
   try {
     const ran = await cli(["login", "--origin", host.origin]);
     assert.is(ran.code, 0, ran.stderr);
     assert.is(ran.stdout, "synthetic-access\n");
-    assert.match(ran.stderr, "https://cursor.com/loginDeepControl?challenge=");
+    assert.is(ran.stderr, `${host.origin} is a host of this machine: there is no page to open.\n`);
   } finally {
     await host.close();
   }

@@ -1,4 +1,5 @@
-import { login as logIn } from "../account/index.ts";
+import { accountOrigin, login as logIn } from "../account/index.ts";
+import { isLoopback } from "../driver/origin.ts";
 import type { Context } from "./verb.ts";
 
 /**
@@ -8,7 +9,10 @@ import type { Context } from "./verb.ts";
  */
 export async function login({ arguments: args, out, env, signal }: Context): Promise<number> {
   const origin = args.value("origin");
+  const place = accountOrigin({ env, ...(origin !== undefined && { origin }) });
   const onAddress = (address: string): void => {
+    // The page would be the service's, which knows nothing of a login here.
+    if (isLoopback(place)) return out.note(`${place.origin} is a host of this machine: there is no page to open.`);
     out.note("Open this page in a browser and log in:");
     out.note(address);
   };

@@ -96,7 +96,7 @@ export const VERBS: readonly Verb[] = [
     name: "login",
     operands: "",
     summary: "log in through the browser and print the access token, for PI_CURSOR_TOKEN",
-    details: ["Nothing is stored, and nothing is printed on a terminal. Pi logs in by itself."],
+    details: ["Nothing is stored, and the token is never printed on a terminal. Pi logs in by itself."],
     options: [{ name: "origin", value: "URL", meaning: "the account host; default https://api2.cursor.sh, or the loopback in CURSOR_PROVIDER_AGENT_ORIGIN" }],
     examples: ["export PI_CURSOR_TOKEN=$(cursor-wire login)"],
     count: { least: 0, most: 0 },
