@@ -76,7 +76,7 @@ export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
     } catch (thrown) {
       const error = asCursorError(thrown);
       if (error.kind === "aborted") throw error;
-      why = `${error.message} ${error.nextStep}`;
+      why = `${error.message.replace(/(?<![.!?…])$/, ".")} ${error.nextStep}`;
     }
   }
   if (kept === undefined) {

@@ -31,7 +31,9 @@ export function timedOut(ms: number): CursorError {
 
 /** The connection failed; `why` is what Node said. */
 export function lost(why: unknown): CursorError {
-  const error = why as { code?: unknown; message?: unknown } | undefined;
+  const { cause } = (why ?? {}) as { cause?: unknown };
+  // A stream that waits for its connection is told as cancelled, and why only behind that.
+  const error = (cause instanceof Error ? cause : why) as { code?: unknown; message?: unknown } | undefined;
   const words = typeof why === "string" ? why : `${error?.code ?? ""} ${error?.message ?? ""}`;
   return failed("network", "connection_lost", `Connection lost: ${peerText(words)}`);
 }
