@@ -97,6 +97,12 @@ for (const [word, near] of NEAR)
     assert.is(nearest(word, VERBS.map(({ name }) => name)), near);
   });
 
+test("a misspelt option in front of the verb is named with the nearest", async () => {
+  assert.match((await cli(["--versoin"])).stderr, "there is no option --versoin; did you mean --version?");
+  assert.match((await cli(["--orign=x", "run"])).stderr, "there is no option --orign=x; did you mean --origin?");
+  assert.match((await cli(["--zzz"])).stderr, /there is no option --zzz$/m);
+});
+
 test("no verb is a usage error", async () => {
   const ran = await cli([]);
   assert.is(ran.code, 2);

@@ -63,11 +63,17 @@ function verbOf(word: string): Verb {
   const verb = VERBS.find(({ name }) => name === word);
   if (verb !== undefined) return verb;
   const option = /^--?([^=]+)/.exec(word)?.[1];
-  if (option !== undefined && [...COMMON, ...VERBS.flatMap(({ options }) => options)].some(({ name }) => name === option))
-    throw new UsageError(`write ${word} behind the verb: cursor-wire VERB ${word}`);
+  if (option !== undefined) throw new UsageError(misplaced(word, option));
   const near = nearest(word, VERBS.map(({ name }) => name));
-  const what = word.startsWith("-") ? "option" : "verb";
-  throw new UsageError(`there is no ${what} ${word}${near === undefined ? "" : `; did you mean ${near}?`}`);
+  throw new UsageError(`there is no verb ${word}${near === undefined ? "" : `; did you mean ${near}?`}`);
+}
+
+/** What is wrong with an option where a verb should stand. */
+function misplaced(word: string, option: string): string {
+  const options = [...COMMON, ...VERBS.flatMap(({ options }) => options)].map(({ name }) => name);
+  if (options.includes(option)) return `write ${word} behind the verb: cursor-wire VERB ${word}`;
+  const near = nearest(option, ["version", ...options]);
+  return `there is no option ${word}${near === undefined ? "" : `; did you mean --${near}?`}`;
 }
 
 function fail(out: Output, error: unknown, signal: AbortSignal): number {
