@@ -255,6 +255,24 @@ test("an unknown table is a usage error with the nearest", async () => {
   assert.match(ran.stderr, "there is no message ShelArgs; did you mean ShellArgs?");
 });
 
+test("a message that is like none says where they are listed", async () => {
+  assert.match((await cli(["inspect", "--as", "Foo", "--hex", "0a"])).stderr, "there is no message Foo; they are called as cursor-wire/agent exports them");
+});
+
+for (const input of ["just some words\n", '[{"text":"Hello"}]', "\uFEFFwords", " {}"])
+  test(`${JSON.stringify(input)} is said to be text`, async () => {
+    const ran = await cli(["inspect"], { input });
+    assert.is(ran.code, 1);
+    assert.is(ran.stdout, "");
+    assert.match(ran.stderr, /^error local capture_invalid: stdin is text, but neither a capture nor hex\nnext step: Give a capture, /);
+  });
+
+test("printable bytes that are a message are one", async () => {
+  const ran = await cli(["inspect"], { input: `2 ${"x".repeat(32)}` });
+  assert.is(ran.code, 0, ran.stderr);
+  assert.match(ran.stdout, "x".repeat(32));
+});
+
 test("colours only on a terminal, and never with NO_COLOR", async () => {
   const line = ["inspect", "--hex", HI];
   assert.match((await cli(line, { tty: true })).stdout, "\u001b[36minteractionUpdate\u001b[39m");

@@ -3,6 +3,8 @@ import { EnvelopeReader, HEADER_LENGTH, LIMITS, WireError, type Envelope } from 
 import type { CapturedFrame, CaptureHeader } from "../loopback/capture-line.ts";
 import { linesOfCapture } from "./capture.ts";
 import { Failure } from "./failure.ts";
+import { printableText } from "./shown.ts";
+import { isMessage } from "./walk.ts";
 
 /** One frame, or a message without an envelope. */
 export interface Frame {
@@ -34,11 +36,22 @@ export async function* framesOf(chunks: AsyncIterable<Uint8Array>, file: string,
       else yield { frame: captured(line.frame) };
     }
   } else if (form === "hex" || looksLikeHex(first)) yield* binary(unhexed(all, file), file);
-  else yield* binary(all, file);
+  else
+    for await (const found of binary(all, file)) {
+      if ("frame" in found && isText(found.frame)) throw new Failure("capture_invalid", `${file} is text, but neither a capture nor hex`, FORMS);
+      yield found;
+    }
 }
 
+const FORMS = "Give a capture, a stream of envelopes, a message, or the hex text of one.";
+
 function empty(file: string): Failure {
-  return new Failure("input_empty", `${file} holds nothing`, "Give a capture, a stream of envelopes, a message, or the hex text of one.");
+  return new Failure("input_empty", `${file} holds nothing`, FORMS);
+}
+
+/** Whether what should be a message is none, but words. */
+function isText({ flags, payload }: Frame): boolean {
+  return flags === undefined && !isMessage(payload) && printableText(payload) !== undefined;
 }
 
 function captured({ at, from, envelope }: CapturedFrame): Frame {

@@ -57,7 +57,8 @@ function tableOf(name: string): NamedTable {
   const found = tables.find(([key]) => key === name);
   if (found !== undefined) return { name, table: found[1] as unknown as AnyTable };
   const near = nearest(name, ["client", "server", ...tables.map(([key]) => key)]);
-  throw new UsageError(`there is no message ${name}${near === undefined ? "" : `; did you mean ${near}?`}`, "inspect");
+  const hint = near === undefined ? "they are called as cursor-wire/agent exports them, such as ShellArgs" : `did you mean ${near}?`;
+  throw new UsageError(`there is no message ${name}; ${hint}`, "inspect");
 }
 
 function isTable(value: unknown): boolean {
