@@ -3,6 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { readJson } from "../fixtures/load.ts";
 import { ConversationStateStructure } from "../lib/agent/index.ts";
+import { createProvider, memoryHandleStore } from "../lib/index.ts";
 import { demoScript, scriptsFromJson, startLoopback, type Script } from "../lib/loopback/index.ts";
 import { hex } from "./check.ts";
 import { Client, conversation, until } from "./loopback-client.ts";
@@ -126,6 +127,24 @@ test("text from the results of the last burst names each", async () => {
     assert.is(client.text, "clock: noon");
   });
 });
+
+for (const [step, said] of [
+  [{ textFrom: "results" }, "clock: (the host has no tool clock)"],
+  [{ textFrom: "results", template: "It is {clock}." }, "It is (the host has no tool clock)."],
+] as const)
+  test(`a tool that the host lacks is said to be missing: ${said}`, async () => {
+    const host = await startLoopback({ script: [{ mcp: { tool: "clock" } }, { awaitResults: true }, step, { turnEnded: true }, { end: true }] });
+    const provider = createProvider({ origin: host.origin, accessToken: "any", handles: memoryHandleStore(), env: {} });
+    try {
+      let text = "";
+      const tools = [{ name: "double", description: "Doubles.", inputSchema: { type: "object" } }];
+      for await (const event of provider.stream({ workspace: "/w", model: { id: "m" }, messages: [{ role: "user", content: "hi" }], tools })) if (event.type === "text") text += event.delta;
+      assert.is(text, said);
+    } finally {
+      await provider.close();
+      await host.close();
+    }
+  });
 
 test("a template keeps a name that has no result", async () => {
   await conversation([{ textFrom: "results", template: "{clock}" }], async (client) => {

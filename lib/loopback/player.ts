@@ -1,6 +1,7 @@
 import { encodeFields, WIRE_TYPE, type Decoded } from "../../wire/index.ts";
 import { AgentServerMessage, ConversationStateStructure } from "../agent/index.ts";
 import { askBlobs, askExec, askMcp, askQuery, askRequestContext, giveBlob } from "./question.ts";
+import type { ToolResult } from "./received.ts";
 import type { Run } from "./run.ts";
 import { stepName } from "./script-json.ts";
 import type { Expectation, Pace, Script, StepName, Steps } from "./script.ts";
@@ -92,8 +93,16 @@ function pieces(text: string, chunks: number | "words"): string[] {
 
 function textFrom({ textFrom: source, template }: Steps["textFrom"], { received, burst }: Run): string {
   if (source === "prompt") return (template ?? "{prompt}").replaceAll("{prompt}", () => received.prompt.user.text);
-  if (template === undefined) return burst.map(({ name, text }) => `${name}: ${text}`).join("\n");
-  return template.replace(/\{([^{}]+)\}/g, (whole, name: string) => received.results.findLast((result) => result.name === name)?.text ?? whole);
+  if (template === undefined) return burst.map((result) => `${result.name}: ${saying(result)}`).join("\n");
+  return template.replace(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const result = received.results.findLast((result) => result.name === name);
+    return result === undefined ? whole : saying(result);
+  });
+}
+
+/** What a result comes to in a text: where the host lacks the tool, its answer holds names only. */
+function saying({ name, arm, text }: ToolResult): string {
+  return arm === "mcpResult.toolNotFound" ? `(the host has no tool ${name})` : text;
 }
 
 /** The field that pads a checkpoint: no table knows it, so a client keeps it as it is (§3). */
