@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { parseArguments } from "../lib/cli/arguments.ts";
 import { UsageError } from "../lib/cli/failure.ts";
-import { nearest } from "../lib/cli/nearest.ts";
+import { nearest } from "../lib/loopback/nearest.ts";
 import type { Verb } from "../lib/cli/verb.ts";
 import { VERBS } from "../lib/cli/verbs.ts";
 import { readText } from "../fixtures/load.ts";

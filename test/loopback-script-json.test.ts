@@ -14,7 +14,9 @@ test("the demo is plain data", () => {
 const BAD: readonly [json: unknown, message: string][] = [
   [{}, "script: must be a list of steps, not {}"],
   [[1], "step 1: must be an object, not 1"],
-  [[{ text: "a" }, { txet: "b" }], 'step 2: ["txet"] names no step: thinking, text, '],
+  [[{ text: "a" }, { txet: "b" }], 'step 2: ["txet"] names no step; did you mean text?'],
+  [[{ everyMs: 1, mpc: { tool: "a" } }], 'step 1: ["everyMs","mpc"] names no step; did you mean mcp?'],
+  [[{ something: "b" }], 'step 1: ["something"] names no step: thinking, text, '],
   [[{ text: 1 }], "step 1: text: must be a text, not 1"],
   [[{ text: "a", evryMs: 3 }], "step 1: evryMs: is not known here: text, chunks, everyMs, note are"],
   [[{ text: "a", everyMs: -1 }], "step 1: everyMs: must be a whole number of milliseconds below 2^31, not -1"],

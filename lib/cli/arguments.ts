@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
+import { nearest } from "../loopback/nearest.ts";
 import { UsageError } from "./failure.ts";
-import { nearest } from "./nearest.ts";
 import type { Arguments, Option, Verb } from "./verb.ts";
 
 /** The options that every verb has. */

@@ -1,8 +1,8 @@
 import type { Readable } from "node:stream";
+import { nearest } from "../loopback/nearest.ts";
 import { COMMON, parseArguments } from "./arguments.ts";
 import { tell, UsageError } from "./failure.ts";
 import { overview, verbHelp } from "./help.ts";
-import { nearest } from "./nearest.ts";
 import { Output, type Sink } from "./output.ts";
 import { printable } from "./printable.ts";
 import type { Verb } from "./verb.ts";

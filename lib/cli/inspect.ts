@@ -1,10 +1,10 @@
 import { decodeEndStream, FLAG, type Message } from "../../wire/index.ts";
 import * as agent from "../agent/index.ts";
+import { nearest } from "../loopback/nearest.ts";
 import { tell, UsageError } from "./failure.ts";
 import { inputOf, type Input } from "./input.ts";
 import { fieldLines } from "./inspect-text.ts";
 import { flagWords, framesOf, type Found, type Frame } from "./inspect-source.ts";
-import { nearest } from "./nearest.ts";
 import { printable } from "./printable.ts";
 import { printableText, showMessage, type Extent, type ShownMessage } from "./shown.ts";
 import type { Context } from "./verb.ts";

@@ -1,8 +1,8 @@
 import { variable } from "../driver/variables.ts";
 import { startLoopback } from "../loopback/index.ts";
+import { nearest } from "../loopback/nearest.ts";
 import { told, UsageError } from "./failure.ts";
 import { openWorkbench } from "./inproc.ts";
-import { nearest } from "./nearest.ts";
 import type { Output } from "./output.ts";
 import { printable } from "./printable.ts";
 import { nativeInProcess, PROBES, type Check, type Probe } from "./probes.ts";

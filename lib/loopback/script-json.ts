@@ -1,6 +1,7 @@
 import { CONNECT_CODES } from "../../wire/index.ts";
 import { AgentServerMessage, ExecServerMessage, InteractionQuery } from "../agent/index.ts";
 import { faultStep } from "./fault.ts";
+import { nearest } from "./nearest.ts";
 import type { Script, StepName, Steps } from "./script.ts";
 import { byteCount, either, flag, hexadecimal, inside, isRecord, list, milliseconds, object, record, ScriptError, shown, text, whole, words, yes, type Shape } from "./shape.ts";
 import { tableOf, valueFromJson } from "./value.ts";
@@ -89,9 +90,15 @@ function checkSteps(json: unknown, prefix: string): void {
 function checkStep(step: unknown, place: string): void {
   if (!isRecord(step)) throw new ScriptError(place, `must be an object, not ${shown(step)}`);
   const name = stepName(step);
-  if (name === undefined) throw new ScriptError(place, `${shown(Object.keys(step))} names no step: ${NAMES.join(", ")} do`);
+  if (name === undefined) throw new ScriptError(place, `${shown(Object.keys(step))} names no step${meant(Object.keys(step)) ?? `: ${NAMES.join(", ")} do`}`);
   const { value, beside, required = [] } = STEPS[name];
   object({ [name]: value, ...beside, note: text }, [name, ...required])(step, place);
+}
+
+/** The step that one of these names most probably meant. */
+function meant(names: readonly string[]): string | undefined {
+  const near = names.map((name) => nearest(name, NAMES)).find((found) => found !== undefined);
+  return near === undefined ? undefined : `; did you mean ${near}?`;
 }
 
 /** The shape of an exec or a query: one of the table's cases with its arguments, or raw bytes. */
