@@ -93,7 +93,6 @@ test("403 without words is final too", async () => {
 });
 
 for (const [what, answer] of [
-  ["a token that no header holds", json({ accessToken: "a b", refreshToken: "r" })],
   ["JSON without tokens", json({ accessToken: "" })],
   ["a page", { contentType: "text/html", body: "<html>" }],
   ["a list", json([])],

@@ -26,7 +26,6 @@ for (const [what, token] of [
   ["a payload that is no object", jwt("7")],
   ["a payload of null", jwt("null")],
   ["an exp that is no number", jwt({ exp: "soon", sub: 7 })],
-  ["an exp beyond all dates", jwt({ exp: 1e300 })],
   ["an exp that is not finite", jwt('{"exp":1e999}')],
 ] as const)
   test(`${what} has no end and no subject, and counts for an hour`, () => {

@@ -44,7 +44,7 @@ export async function writeLastKnown(file: string, known: LastKnown): Promise<vo
 }
 
 function parsed(bytes: Uint8Array): LastKnown | undefined {
-  const object = jsonObject(bytes, FILE_BYTES);
+  const object = jsonObject(bytes);
   const { checkedAt, account, rows } = object ?? {};
   if (typeof checkedAt !== "number" || !Number.isFinite(checkedAt) || typeof account !== "string" || !Array.isArray(rows)) return undefined;
   const read = rows.flatMap((row) => fitRow(row) ?? []).slice(0, MOST_ROWS);

@@ -5,7 +5,7 @@ import type { CursorError } from "../session/errors.ts";
 import { withConnection, type UnaryAnswer } from "./connection.ts";
 import { asCursorError, failed, refused, scrubbed, stopped } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
-import { jsonObject, textField, tokenField } from "./json.ts";
+import { jsonObject, textField } from "./json.ts";
 import { accountOrigin, type OriginOptions } from "./origin.ts";
 import { tokenExpiry, type Credentials } from "./token.ts";
 
@@ -88,7 +88,7 @@ async function poll(origin: URL, verifier: string, uuid: string, { signal, env =
   }
   if (answer.status === 404) return { type: "pending" };
   const body = jsonObject(answer.body);
-  const [access, refresh] = [tokenField(body, "accessToken"), textField(body, "refreshToken")];
+  const [access, refresh] = [textField(body, "accessToken"), textField(body, "refreshToken")];
   if (answer.status === 200 && access !== "" && refresh !== "") return { type: "tokens", access, refresh };
   if (answer.status === 200) return { type: "final", error: failed("auth", "login_without_tokens", "The service ended the login without tokens.") };
   if (answer.status === 403) {

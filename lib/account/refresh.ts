@@ -3,7 +3,7 @@ import { unlessAborted } from "../driver/settle.ts";
 import { withConnection } from "./connection.ts";
 import { asCursorError, failed, refused, stopped } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
-import { jsonObject, tokenField } from "./json.ts";
+import { jsonObject, textField } from "./json.ts";
 import { accountOrigin, type OriginOptions } from "./origin.ts";
 import { tokenExpiry, type Credentials } from "./token.ts";
 
@@ -73,7 +73,7 @@ async function exchange(origin: URL, { refresh, env = process.env, now = Date.no
   if (error?.kind === "network") throw error;
   // A refusal comes with status 200 too: only a body with a token is a success, whatever the status says.
   const fields = jsonObject(answer.body);
-  const access = tokenField(fields, "access_token");
+  const access = textField(fields, "access_token");
   if (error === undefined && access !== "" && fields?.["shouldLogout"] !== true) return { access, refresh, expires: tokenExpiry(access, now()) };
   throw failed("auth", "refresh_refused", "The service gave no new access token for this login.", error);
 }

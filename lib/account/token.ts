@@ -13,7 +13,7 @@ export interface Credentials {
 /** When a JWT ends by its `exp`, in ms since 1970, read without verifying it; undefined where it cannot be read. */
 export function tokenEnd(token: string): number | undefined {
   const exp = claims(token)?.["exp"];
-  return typeof exp === "number" && Math.abs(exp * 1000) <= Number.MAX_SAFE_INTEGER ? exp * 1000 : undefined;
+  return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined;
 }
 
 /** Whom a JWT is for by its `sub`, read without verifying it; undefined where it cannot be read. */

@@ -30,11 +30,6 @@ export function checkToken(token: unknown): string {
   return token;
 }
 
-/** Whether {@link checkToken} takes it. */
-export function isToken(text: string): boolean {
-  return text.length <= LONGEST && isHeaderText(text);
-}
-
 function refused(code: string, message: string, nextStep: string): CursorError {
   return new CursorError({ kind: "auth", code, message, nextStep });
 }

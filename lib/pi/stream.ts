@@ -6,8 +6,6 @@ import type { PiAssistantMessage, PiEvent, PiStream } from "./pi.ts";
  */
 export class EventStream implements PiStream {
   readonly #events: PiEvent[] = [];
-  /** Index of the next unread event: taking from the front of a long list moves all that is behind it. */
-  #head = 0;
   readonly #result: Promise<PiAssistantMessage>;
   #resolve!: (message: PiAssistantMessage) => void;
   #over = false;
@@ -41,20 +39,10 @@ export class EventStream implements PiStream {
   /** The events from the next unread one on: each is read once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<PiEvent, void, undefined> {
     for (;;) {
-      const event = this.#next();
+      const event = this.#events.shift();
       if (event !== undefined) yield event;
       else if (this.#over) return;
       else await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
-  }
-
-  #next(): PiEvent | undefined {
-    const event = this.#events[this.#head];
-    if (event !== undefined) this.#head++;
-    if (this.#head === this.#events.length || this.#head > 1024) {
-      this.#events.splice(0, this.#head);
-      this.#head = 0;
-    }
-    return event;
   }
 }
