@@ -9,6 +9,7 @@ import { usageOf } from "../lib/pi/usage.ts";
 import { aborted, CursorError, type ErrorKind } from "../lib/session/errors.ts";
 import { CONNECT_FAILURES, connectFailure, HTTP2_CODES, transportFailure, type TransportEnd } from "../lib/session/failures.ts";
 import type { TurnEvent } from "../lib/session/turn.ts";
+import { cpuTime } from "./cpu-time.ts";
 
 const MODEL: PiModel = { id: "m", api: "a", provider: "p", cost: { input: 2, output: 10, cacheRead: 1, cacheWrite: 1 } };
 const test = suite("pi answer");
@@ -127,6 +128,18 @@ test("a reader that comes first waits for the events", async () => {
   const reading = stream[Symbol.asyncIterator]().next();
   new Answer(stream, MODEL, 0).take({ type: "text", delta: "a" });
   assert.is((await reading).value?.type, "start");
+});
+
+test("a reader that is 200,000 events behind catches up at once", async () => {
+  const stream = new EventStream();
+  const answer = new Answer(stream, MODEL, 0);
+  for (let pushed = 0; pushed < 200_000; pushed++) answer.take({ type: "text", delta: "a" });
+  for (const event of DONE) answer.take(event);
+  const start = cpuTime();
+  const seen: string[] = [];
+  for await (const { type } of stream) seen.push(type);
+  assert.ok(cpuTime() - start < 3_000);
+  assert.equal([seen.length, seen[0], seen.at(-1)], [200_004, "start", "done"]);
 });
 
 for (const model of [undefined, null, {}, { cost: { input: "much" } }])

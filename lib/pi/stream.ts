@@ -6,6 +6,8 @@ import type { PiAssistantMessage, PiEvent, PiStream } from "./pi.ts";
  */
 export class EventStream implements PiStream {
   readonly #events: PiEvent[] = [];
+  /** Where the unread ones begin. */
+  #head = 0;
   readonly #result: Promise<PiAssistantMessage>;
   #resolve!: (message: PiAssistantMessage) => void;
   #over = false;
@@ -39,10 +41,19 @@ export class EventStream implements PiStream {
   /** The events from the next unread one on: each is read once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<PiEvent, void, undefined> {
     for (;;) {
-      const event = this.#events.shift();
-      if (event !== undefined) yield event;
+      if (this.#head < this.#events.length) yield this.#take();
       else if (this.#over) return;
       else await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
+  }
+
+  /** The next unread event. The read ones are let go in bulk: `shift` would move all the others each time. */
+  #take(): PiEvent {
+    const event = this.#events[this.#head++]!;
+    if (this.#head > 1024 || this.#head === this.#events.length) {
+      this.#events.splice(0, this.#head);
+      this.#head = 0;
+    }
+    return event;
   }
 }
