@@ -86,6 +86,52 @@ test("C15 after a time-out the connection is gone and the next call dials again"
   );
 });
 
+const FRAME = { data: 0, headers: 1, reset: 3, settings: 4 };
+const END = { stream: 1, headers: 4 };
+/** An HTTP/2 frame of the first stream; of the connection where it has settings. */
+function frame(type: number, flags: number, payload: readonly number[] = []): Buffer {
+  return Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, type === FRAME.settings ? 0 : 1, ...payload]);
+}
+const reset = (code: number) => frame(FRAME.reset, 0, [0, 0, 0, code]);
+/** `:status: 200`, by the static table. */
+const OK = frame(FRAME.headers, END.headers, [0x88]);
+const HALF = [...new TextEncoder().encode("half")];
+
+/** Answers a request with these frames at once, and then does more. */
+function framesHost(frames: Buffer[], then: (socket: Socket) => void = () => {}): (socket: Socket) => void {
+  return (socket) => {
+    socket.write(frame(FRAME.settings, 0));
+    socket.once("data", () => {
+      socket.write(Buffer.concat([frame(FRAME.settings, 1), ...frames]));
+      then(socket);
+    });
+  };
+}
+
+for (const body of [undefined, new Uint8Array(1)])
+  for (const [what, frames] of [
+    ...[0, 2, 7, 8, 11].map((code): [string, Buffer[]] => [`half an answer and RST_STREAM code ${code}`, [OK, frame(FRAME.data, 0, HALF), reset(code)]]),
+    ["a head and RST_STREAM code 0", [OK, reset(0)]],
+    ["RST_STREAM code 0", [reset(0)]],
+  ] as [string, Buffer[]][])
+    test(`${what} is no answer to a ${body ? "POST" : "GET"}`, () =>
+      withRawHost(framesHost(frames), async (origin) => {
+        assert.is(code(await rejects(ask(origin, body && { method: "POST", body }))), "network connection_lost");
+      }));
+
+for (const [what, frames, then] of [
+  ["END_STREAM on its data", [OK, frame(FRAME.data, END.stream, HALF)]],
+  ["END_STREAM by itself", [OK, frame(FRAME.data, 0, HALF), frame(FRAME.data, END.stream)]],
+  ["trailers", [OK, frame(FRAME.data, 0, HALF), frame(FRAME.headers, END.headers | END.stream, [0, 1, 97, 1, 98])]],
+  ["END_STREAM and RST_STREAM code 0", [OK, frame(FRAME.data, END.stream, HALF), reset(0)]],
+  ["END_STREAM and a socket that ends", [OK, frame(FRAME.data, END.stream, HALF)], (socket) => socket.end()],
+] as [string, Buffer[], ((socket: Socket) => void)?][])
+  test(`an answer that ends in ${what} is whole`, () =>
+    withRawHost(framesHost(frames, then), async (origin) => {
+      const answer = await ask(origin);
+      assert.equal([answer.status, new TextDecoder().decode(answer.body)], [200, "half"]);
+    }));
+
 test("C12 a peer that accepts and then resets fails the call at once", () =>
   withRawHost(
     (socket) => setTimeout(() => socket.resetAndDestroy(), 30),

@@ -55,8 +55,6 @@ function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: Ab
     const timer = setTimeout(() => settle(() => reject(timedOut(request.timeoutMs))), request.timeoutMs);
     const onAbort = () => settle(() => reject(stopped()));
     let settled = false;
-    /** Whether the answer is all there, so that there is nothing left to cancel. */
-    let whole = false;
     const settle = (end: () => void) => {
       if (settled) return;
       settled = true;
@@ -64,7 +62,7 @@ function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: Ab
       signal?.removeEventListener("abort", onAbort);
       end();
       if (stream === undefined) return;
-      if (!whole && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
       stream.resume();
     };
     if (signal?.aborted) return onAbort();
@@ -87,14 +85,28 @@ function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: Ab
       if (length > ANSWER_BYTES) return settle(() => reject(failed("remote", "answer_too_large", `The service sent more than ${ANSWER_BYTES} bytes where a short answer was due.`)));
       chunks.push(chunk);
     });
-    stream.on("end", () => {
-      // Node also ends a stream that was reset or lost: only one with a whole response is an answer.
-      if (status === 0 || stream!.aborted || stream!.rstCode !== constants.NGHTTP2_NO_ERROR) return;
-      whole = true;
-      settle(() => resolve({ status, contentType, body: Buffer.concat(chunks) }));
-    });
     stream.on("error", (error) => settle(() => reject(lost(broken() ?? error))));
-    stream.on("close", () => settle(() => reject(lost(broken() ?? `RST_STREAM code ${stream!.rstCode}`))));
+    const cutOff = watchEnd(stream);
+    stream.on("close", () => {
+      const code = stream!.rstCode;
+      const whole = status !== 0 && stream!.readableEnded && !cutOff() && code === constants.NGHTTP2_NO_ERROR;
+      settle(() => (whole ? resolve({ status, contentType, body: Buffer.concat(chunks) }) : reject(lost(broken() ?? `RST_STREAM code ${code}`))));
+    });
     if (request.body !== undefined) stream.end(request.body);
   });
+}
+
+/**
+ * Tells whether RST_STREAM ended the answer, and not END_STREAM. Node shows RST_STREAM(NO_ERROR) as a clean end, and only
+ * the moment in which it ends the readable side tells: after END_STREAM the stream is not closed yet. At `end` it may
+ * be, over TLS, and a unary call cannot keep its own side open until then.
+ */
+function watchEnd(stream: ClientHttp2Stream): () => boolean {
+  let cutOff: boolean | undefined;
+  const push = stream.push.bind(stream);
+  stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk === null) cutOff ??= stream.closed;
+    return push(chunk, encoding);
+  };
+  return () => cutOff === true;
 }
