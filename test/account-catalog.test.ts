@@ -242,6 +242,7 @@ for (const [what, content] of [
   ["a row with a level that is no slug", kept([{ ...ROW, thinkingLevelMap: { high: 7 } }])],
   ["a row whose maxMode is no boolean", kept([{ ...ROW, maxMode: "yes" }])],
   ["a time that is none", kept([ROW], { checkedAt: "now" })],
+  ["a time that no Date can show", kept([ROW], { checkedAt: 8.64e15 + 1 })],
   ["no account", kept([ROW], { account: undefined })],
   ["0xFF bytes", Buffer.from([0xff, 0xff])],
   ["more than it may", Buffer.alloc(4 * 1024 * 1024 + 1)],

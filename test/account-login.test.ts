@@ -94,6 +94,8 @@ test("403 without words is final too", async () => {
 
 for (const [what, answer] of [
   ["JSON without tokens", json({ accessToken: "" })],
+  ["a token of control characters", json({ accessToken: "a\n\u001b[2J", refreshToken: "refresh" })],
+  ["a token of 20,000 characters", json({ accessToken: "x".repeat(20_000), refreshToken: "refresh" })],
   ["a page", { contentType: "text/html", body: "<html>" }],
   ["a list", json([])],
 ] as [string, AccountAnswer][])

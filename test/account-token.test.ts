@@ -27,6 +27,10 @@ for (const [what, token] of [
   ["a payload of null", jwt("null")],
   ["an exp that is no number", jwt({ exp: "soon", sub: 7 })],
   ["an exp that is not finite", jwt('{"exp":1e999}')],
+  ["an exp that is not finite in ms", jwt('{"exp":1e308}')],
+  ["an exp that no Date can show", jwt({ exp: 8.64e12 + 1 })],
+  ["an exp before 1970", jwt({ exp: -8.64e12 })],
+  ["a token too long for a header", jwt({ exp: 1_800_000_000, sub: "x".repeat(16_384) })],
 ] as const)
   test(`${what} has no end and no subject, and counts for an hour`, () => {
     assert.is(tokenEnd(token), undefined);

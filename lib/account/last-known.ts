@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { DISK, temporaryName } from "../driver/disk.ts";
 import { jsonObject } from "./json.ts";
 import { fitRow, MOST_ROWS, type ModelRow } from "./rows.ts";
+import { LAST_MS } from "./token.ts";
 
 /** The most bytes of the file that are read. */
 const FILE_BYTES = 4 * 1024 * 1024;
@@ -46,7 +47,7 @@ export async function writeLastKnown(file: string, known: LastKnown): Promise<vo
 function parsed(bytes: Uint8Array): LastKnown | undefined {
   const object = jsonObject(bytes);
   const { checkedAt, account, rows } = object ?? {};
-  if (typeof checkedAt !== "number" || !Number.isFinite(checkedAt) || typeof account !== "string" || !Array.isArray(rows)) return undefined;
+  if (typeof checkedAt !== "number" || !(Math.abs(checkedAt) <= LAST_MS) || typeof account !== "string" || !Array.isArray(rows)) return undefined;
   const read = rows.flatMap((row) => fitRow(row) ?? []).slice(0, MOST_ROWS);
   return read.length > 0 ? { checkedAt, account, rows: read } : undefined;
 }

@@ -7,7 +7,7 @@ import { asCursorError, failed, refused, scrubbed, stopped } from "./failures.ts
 import { unaryHeaders } from "./headers.ts";
 import { jsonObject, textField } from "./json.ts";
 import { accountOrigin, type OriginOptions } from "./origin.ts";
-import { tokenExpiry, type Credentials } from "./token.ts";
+import { newCredentials, type Credentials } from "./token.ts";
 
 /** The page that the person opens; it is never fetched by us. */
 const LOGIN_PAGE = "https://cursor.com/loginDeepControl";
@@ -48,7 +48,7 @@ export async function login(options: LoginOptions): Promise<Credentials> {
     const outcome = await poll(origin, verifier, uuid, options);
     switch (outcome.type) {
       case "tokens":
-        return { access: outcome.access, refresh: outcome.refresh, expires: tokenExpiry(outcome.access, now()) };
+        return newCredentials(outcome.access, outcome.refresh, now(), "login_without_tokens");
       case "pending":
         failures = 0;
         break;

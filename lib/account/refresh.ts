@@ -5,7 +5,7 @@ import { asCursorError, failed, refused, stopped } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
 import { jsonObject, textField } from "./json.ts";
 import { accountOrigin, type OriginOptions } from "./origin.ts";
-import { tokenExpiry, type Credentials } from "./token.ts";
+import { newCredentials, type Credentials } from "./token.ts";
 
 const PATH = "/oauth/token";
 const CLIENT_ID = "KbZUR41cY7W6zRSdpSUJ7I7mLYBKOCmB";
@@ -33,7 +33,7 @@ const flights = new Map<string, Flight>();
 /**
  * Exchanges the refresh token for a new access token. One exchange at a time per token and origin: callers in between
  * share it, and it stops when the last of them has aborted. The stored credentials are the host's and stay untouched.
- * @throws CursorError `auth` where the service refuses or answers without a token, `network` where it cannot be reached,
+ * @throws CursorError `auth` where the service refuses or answers without a token that a header can hold, `network` where it cannot be reached,
  *   `aborted` at the signal, `local` for an origin that is not allowed
  */
 export async function refresh(options: RefreshOptions): Promise<Credentials> {
@@ -74,6 +74,6 @@ async function exchange(origin: URL, { refresh, env = process.env, now = Date.no
   // A refusal comes with status 200 too: only a body with a token is a success, whatever the status says.
   const fields = jsonObject(answer.body);
   const access = textField(fields, "access_token");
-  if (error === undefined && access !== "" && fields?.["shouldLogout"] !== true) return { access, refresh, expires: tokenExpiry(access, now()) };
+  if (error === undefined && access !== "" && fields?.["shouldLogout"] !== true) return newCredentials(access, refresh, now(), "refresh_refused");
   throw failed("auth", "refresh_refused", "The service gave no new access token for this login.", error);
 }
