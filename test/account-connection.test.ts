@@ -60,6 +60,18 @@ test("an answer as large as allowed is read", async () => {
   assert.is((await asked({ body: new Uint8Array(ANSWER_BYTES) })).body.length, ANSWER_BYTES);
 });
 
+test("a call may allow more", async () => {
+  const answerBytes = 8 * ANSWER_BYTES;
+  assert.is((await asked({ body: new Uint8Array(answerBytes) }, { answerBytes })).body.length, answerBytes);
+  assert.is(code(await rejects(asked({ body: new Uint8Array(answerBytes + 1) }, { answerBytes }))), "remote answer_too_large");
+});
+
+test("a page that is too large leaves its status", async () => {
+  const { status, body } = await asked({ status: 503, body: new Uint8Array(2 * ANSWER_BYTES) });
+  assert.is(status, 503);
+  assert.ok(body.length <= ANSWER_BYTES);
+});
+
 for (const [answer, expected] of [
   ["reset", "network connection_lost"],
   ["cut", "network connection_lost"],

@@ -7,8 +7,11 @@ import type { AccountAnswer, AccountOptions, AccountRequest } from "../lib/loopb
 import type { CursorError } from "../lib/session/errors.ts";
 import { startAccountHost } from "./account-host.ts";
 import { rejects } from "./check.ts";
+import { cpuTime } from "./cpu-time.ts";
 
 const test = suite("account login");
+/** Just below what a model list may take. */
+const BRACKETS = "[".repeat(8 * 1024 * 1024 - 1);
 
 interface Tried {
   outcome: unknown;
@@ -158,5 +161,17 @@ test("an origin that is not allowed is refused before anything is shown", async 
   assert.is(code(error), "local origin_not_allowed");
   assert.not.ok(shown);
 });
+
+for (const [status, expected] of [
+  [200, "remote answer_too_large"],
+  [403, "auth login_refused"],
+  [401, "auth unauthenticated"],
+] as const)
+  test(`8 MiB of brackets with ${status} cost no time`, async () => {
+    const start = cpuTime();
+    const { outcome } = await tried({ answer: answers({ status, contentType: "application/json", body: BRACKETS }) });
+    assert.ok(cpuTime() - start < 1_000);
+    assert.is(code(outcome), expected);
+  });
 
 test.run();

@@ -6,9 +6,12 @@ import { syntheticToken, type AccountAnswer, type AccountOptions } from "../lib/
 import type { CursorError } from "../lib/session/errors.ts";
 import { startAccountHost, type AccountHost } from "./account-host.ts";
 import { rejects } from "./check.ts";
+import { cpuTime } from "./cpu-time.ts";
 
 const test = suite("account refresh");
 const SECRET = "refresh-secret-1";
+/** Just below what a model list may take. */
+const BRACKETS = "[".repeat(8 * 1024 * 1024 - 1);
 
 async function withHost<T>(options: AccountOptions, work: (host: AccountHost) => Promise<T>): Promise<T> {
   const host = await startAccountHost({ refreshToken: SECRET, ...options });
@@ -117,6 +120,19 @@ for (const [what, answer] of [
       const error = (await rejects(refresh({ origin, refresh: SECRET }))) as CursorError;
       assert.is(error.kind, "network");
       assert.not.match(`${error.message} ${String(error.cause)}`, SECRET);
+    }));
+
+for (const [status, expected] of [
+  [200, "remote answer_too_large"],
+  [401, "auth refresh_refused"],
+  [503, "network unavailable"],
+] as const)
+  test(`8 MiB of brackets with ${status} cost no time`, () =>
+    withHost({ answer: () => ({ status, contentType: "application/json", body: BRACKETS }) }, async ({ origin }) => {
+      const start = cpuTime();
+      const error = (await rejects(refresh({ origin, refresh: SECRET }))) as CursorError;
+      assert.ok(cpuTime() - start < 1_000);
+      assert.is(`${error.kind} ${error.code}`, expected);
     }));
 
 test.run();

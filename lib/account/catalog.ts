@@ -19,6 +19,8 @@ export const CATALOG_LIFETIME_MS = 10 * 60_000;
 const TIMEOUT_MS = 10_000;
 /** For the answers that only add to the list, in ms. */
 const METADATA_MS = 2_000;
+/** The most bytes of a list that are read. */
+const LIST_BYTES = 8 * 1024 * 1024;
 const SERVICE = "/aiserver.v1.AiService";
 
 /** Where to get the list. */
@@ -114,7 +116,7 @@ function absent(error: unknown): undefined {
 async function proto<A>(call: Call, env: Environment, accessToken: string, path: string, body: Uint8Array, response: Message<A>, timeoutMs: number): Promise<A> {
   if (timeoutMs <= 0) throw timedOut(timeoutMs);
   const headers = unaryHeaders(env, { contentType: "application/proto", length: body.length }, accessToken);
-  const answer = await call({ method: "POST", path, headers: { ...headers, "connect-protocol-version": "1" }, body, timeoutMs });
+  const answer = await call({ method: "POST", path, headers: { ...headers, "connect-protocol-version": "1" }, body, timeoutMs, answerBytes: LIST_BYTES });
   if (answer.status !== 200) throw refused(answer, [accessToken]);
   if (answer.contentType !== "application/proto") throw failed("protocol-drift", "content_type", `The service answered ${path} with ${scrubbed(answer.contentType, [accessToken]) || "no content type"} instead of application/proto.`);
   try {

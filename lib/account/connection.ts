@@ -1,5 +1,6 @@
 /** One HTTP/2 connection for a few unary calls: opened for them, closed with them, never kept (PROTOCOL §1). */
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from "node:http2";
+import type { CursorError } from "../session/errors.ts";
 import { failed, timedOut, lost, stopped } from "./failures.ts";
 
 /** One request. */
@@ -11,9 +12,11 @@ export interface UnaryRequest {
   readonly body?: Uint8Array;
   /** Until the whole answer is there, in ms. */
   readonly timeoutMs: number;
+  /** The most bytes of the answer that are read; default {@link ANSWER_BYTES}. */
+  readonly answerBytes?: number;
 }
 
-/** One answer, whatever its status. */
+/** One answer, whatever its status. Only of a success is the body sure to be whole. */
 export interface UnaryAnswer {
   readonly status: number;
   /** Lower case, without parameters. */
@@ -24,8 +27,8 @@ export interface UnaryAnswer {
 /** Makes one call on the connection. */
 export type Call = (request: UnaryRequest) => Promise<UnaryAnswer>;
 
-/** The most bytes of an answer that are read. */
-export const ANSWER_BYTES = 8 * 1024 * 1024;
+/** The most bytes of an answer that are read where the call says nothing. JSON of a few MiB takes seconds to parse. */
+export const ANSWER_BYTES = 64 * 1024;
 
 /**
  * Opens a connection to `origin`, runs `work` with it and closes it, however `work` ends. Redirects are answers like any
@@ -72,27 +75,35 @@ function exchange(session: ClientHttp2Session, request: UnaryRequest, signal: Ab
     } catch (error) {
       return settle(() => reject(lost(broken() ?? error)));
     }
-    let status = 0;
-    let contentType = "";
-    let length = 0;
-    const chunks: Uint8Array[] = [];
-    stream.on("response", (headers) => {
-      status = Number(headers[":status"]);
-      contentType = String(headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
-    });
-    stream.on("data", (chunk: Uint8Array) => {
-      length += chunk.length;
-      if (length > ANSWER_BYTES) return settle(() => reject(failed("remote", "answer_too_large", `The service sent more than ${ANSWER_BYTES} bytes where a short answer was due.`)));
-      chunks.push(chunk);
-    });
-    stream.on("error", (error) => settle(() => reject(lost(broken() ?? error))));
-    const cutOff = watchEnd(stream);
-    stream.on("close", () => {
-      const code = stream!.rstCode;
-      const whole = status !== 0 && stream!.readableEnded && !cutOff() && code === constants.NGHTTP2_NO_ERROR;
-      settle(() => (whole ? resolve({ status, contentType, body: Buffer.concat(chunks) }) : reject(lost(broken() ?? `RST_STREAM code ${code}`))));
-    });
+    receive(stream, request.answerBytes ?? ANSWER_BYTES, broken, (answer) => settle(() => resolve(answer)), (error) => settle(() => reject(error)));
     if (request.body !== undefined) stream.end(request.body);
+  });
+}
+
+/** Reads an answer. May tell more than once: the first counts. */
+function receive(stream: ClientHttp2Stream, limit: number, broken: () => unknown, onAnswer: (answer: UnaryAnswer) => void, onError: (error: CursorError) => void): void {
+  let status = 0;
+  let contentType = "";
+  let length = 0;
+  const chunks: Uint8Array[] = [];
+  const answer = (): UnaryAnswer => ({ status, contentType, body: Buffer.concat(chunks) });
+  const cutOff = watchEnd(stream);
+  stream.on("response", (headers) => {
+    status = Number(headers[":status"]);
+    contentType = String(headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
+  });
+  stream.on("data", (chunk: Uint8Array) => {
+    length += chunk.length;
+    if (length <= limit) chunks.push(chunk);
+    else if (status === 200) onError(failed("remote", "answer_too_large", `The service sent more than ${limit} bytes where a short answer was due.`));
+    // Another status says enough: a long page only lends its first words.
+    else onAnswer(answer());
+  });
+  stream.on("error", (error) => onError(lost(broken() ?? error)));
+  stream.on("close", () => {
+    const code = stream.rstCode;
+    if (status !== 0 && stream.readableEnded && !cutOff() && code === constants.NGHTTP2_NO_ERROR) onAnswer(answer());
+    else onError(lost(broken() ?? `RST_STREAM code ${code}`));
   });
 }
 

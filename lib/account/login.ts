@@ -87,12 +87,14 @@ async function poll(origin: URL, verifier: string, uuid: string, { signal, env =
     return { type: error.kind === "network" ? "failure" : "final", error };
   }
   if (answer.status === 404) return { type: "pending" };
-  const body = jsonObject(answer.body);
-  const [access, refresh] = [textField(body, "accessToken"), textField(body, "refreshToken")];
-  if (answer.status === 200 && access !== "" && refresh !== "") return { type: "tokens", access, refresh };
-  if (answer.status === 200) return { type: "final", error: failed("auth", "login_without_tokens", "The service ended the login without tokens.") };
+  if (answer.status === 200) {
+    const body = jsonObject(answer.body);
+    const [access, refresh] = [textField(body, "accessToken"), textField(body, "refreshToken")];
+    if (access !== "" && refresh !== "") return { type: "tokens", access, refresh };
+    return { type: "final", error: failed("auth", "login_without_tokens", "The service ended the login without tokens.") };
+  }
   if (answer.status === 403) {
-    const why = scrubbed(textField(body, "error"), [verifier]);
+    const why = scrubbed(textField(jsonObject(answer.body), "error"), [verifier]);
     return { type: "final", error: failed("auth", "login_refused", `The service refused the login${why && `: ${why}`}`) };
   }
   const error = refused(answer, [verifier]);

@@ -1,5 +1,6 @@
 /** A new access token for a refresh token. There is never a new refresh token: the old one stays. */
 import { unlessAborted } from "../driver/settle.ts";
+import type { CursorError } from "../session/errors.ts";
 import { withConnection } from "./connection.ts";
 import { asCursorError, failed, refused, stopped } from "./failures.ts";
 import { unaryHeaders } from "./headers.ts";
@@ -69,11 +70,17 @@ async function exchange(origin: URL, { refresh, env = process.env, now = Date.no
   const answer = await withConnection(origin, signal, (call) => call({ method: "POST", path: PATH, headers, body, timeoutMs: TIMEOUT_MS })).catch((error: unknown) => {
     throw asCursorError(error);
   });
-  const error = answer.status === 200 ? undefined : refused(answer, [refresh]);
-  if (error?.kind === "network") throw error;
-  // A refusal comes with status 200 too: only a body with a token is a success, whatever the status says.
+  if (answer.status !== 200) {
+    const error = refused(answer, [refresh]);
+    throw error.kind === "network" ? error : refusedRefresh(error);
+  }
+  // A refusal comes with status 200 too.
   const fields = jsonObject(answer.body);
   const access = textField(fields, "access_token");
-  if (error === undefined && access !== "" && fields?.["shouldLogout"] !== true) return newCredentials(access, refresh, now(), "refresh_refused");
-  throw failed("auth", "refresh_refused", "The service gave no new access token for this login.", error);
+  if (access === "" || fields?.["shouldLogout"] === true) throw refusedRefresh();
+  return newCredentials(access, refresh, now(), "refresh_refused");
+}
+
+function refusedRefresh(cause?: unknown): CursorError {
+  return failed("auth", "refresh_refused", "The service gave no new access token for this login.", cause);
 }
