@@ -46,6 +46,12 @@ function finish(peer: Peer, text = "done"): void {
 
 const closed = (id: number) => (message: { execClientControlMessage?: { streamClose?: { id?: number } } }) => message.execClientControlMessage?.streamClose?.id === id;
 
+/** Asks for one call, and finishes when it is answered. */
+function asksOnce(peer: Peer): void {
+  call(peer.respond(), 1, "t1");
+  void peer.wants(closed(1)).then(() => finish(peer));
+}
+
 function done(result: Outcome, reason: "stop" | "tool_use", text?: string): void {
   assert.is(result.error, undefined, result.error?.message);
   assert.equal(result.events.at(-1), { type: "done", reason });
@@ -76,10 +82,7 @@ test("a tool round goes on on the same stream", async () => {
 for (const [what, wrong] of Object.entries<Partial<TurnRequest>>({ message: { messages: [] }, tool: { tools: [TOOL, TOOL] } }))
   test(`a wrong ${what} beside the results costs a parked Run nothing`, async () => {
     await using(
-      (peer) => {
-        call(peer.respond(), 1, "t1");
-        void peer.wants(closed(1)).then(() => finish(peer));
-      },
+      asksOnce,
       async (provider, host) => {
         const request = ask("look", { sessionId: "s", tools: [TOOL] });
         const results = after(request, await outcome(provider.stream(request)));
@@ -318,10 +321,7 @@ test("G4 two sessions share nothing, and a one-off leaves a parked Run alone", a
 
 test("a one-off goes on with its own parked Run, known by its calls", async () => {
   await using(
-    (peer) => {
-      call(peer.respond(), 1, "t1");
-      void peer.wants(closed(1)).then(() => finish(peer));
-    },
+    asksOnce,
     async (provider, host) => {
       const request = ask("look", { tools: [TOOL] });
       const first = await outcome(provider.stream(request));
@@ -504,10 +504,7 @@ test("callbacks that throw cost nothing", async () => {
 test("F5 the token is asked for once a Run, and a failure to get one is told without it", async () => {
   let asked = 0;
   await using(
-    (peer) => {
-      call(peer.respond(), 1, "t1");
-      void peer.wants(closed(1)).then(() => finish(peer));
-    },
+    asksOnce,
     async (provider, host) => {
       const request = ask("look", { sessionId: "s", tools: [TOOL] });
       const first = await outcome(provider.stream(request));
