@@ -3,7 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentServerMessage } from "../lib/agent/index.ts";
 import { hot } from "../lib/agent/hot.ts";
-import { encodeValue, message, WireError, type Message } from "../wire/index.ts";
+import { encodeValue, LIMITS, message, WireError, type Message } from "../wire/index.ts";
 import { bytes, hex } from "./check.ts";
 
 const test = suite("wire hot");
@@ -71,10 +71,30 @@ test("a call without arguments is the table's", () => {
   same(bare);
 });
 
+test("an id of three bytes, or one cut off, is the table's", () => {
+  for (const id of ["80808001", "80"]) {
+    const frame = write([0x22, [[0x08, id], [0x1a, [[0x0a, "07".repeat(32)], [0x12, ""]]]]]);
+    assert.is(hot(frame), undefined);
+    same(frame);
+    same(write([0x22, [[0x08, id]]]));
+  }
+});
+
 test("ids that are no UTF-8 are the table's error", () => {
-  const broken = write([0x12, [ID, CALL, [0x7a, "ff"]]]);
-  assert.is(hot(broken), undefined);
-  same(broken);
+  const fields = CALL[1] as readonly Node[];
+  const broken = fields.map(([tag]): Node => [0x5a, fields.map((field) => (field[0] === tag ? [tag, "70ff"] : field))]);
+  for (const call of [[0x12, [ID, CALL, [0x7a, "ff"]]] as Node, ...broken.slice(-3, -1).map((call): Node => [0x12, [ID, call, EXEC_ID]])]) {
+    assert.is(hot(write(call)), undefined);
+    assert.throws(() => AgentServerMessage.decode(write(call)), (error: unknown) => error instanceof WireError && error.code === "utf8");
+    same(write(call));
+  }
+});
+
+test("a call's arguments are counted, though all have one name", () => {
+  const call = (count: number): Uint8Array => write([0x12, [ID, [0x5a, `0a0161${"12040a001200".repeat(count)}1a01622201632a0164`], EXEC_ID]]);
+  assert.ok(hot(call(LIMITS.elements)));
+  assert.is(hot(call(LIMITS.elements + 1)), undefined);
+  assert.throws(() => AgentServerMessage.decode(call(LIMITS.elements + 1)), (error: unknown) => error instanceof WireError && error.code === "elements");
 });
 
 test("what stands in a call behind its tool's name is not the exec's", () => {

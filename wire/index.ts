@@ -3,6 +3,7 @@ export { CONNECT_CODES, connectCode, decodeEndStream, encodeEndStream, type Conn
 export { encodeEnvelope, EnvelopeReader, FLAG, HEADER_LENGTH, type Envelope, type EnvelopeLimits } from "./envelope.ts";
 export { WIRE_ERRORS, WireError, type WireErrorCode } from "./errors.ts";
 export { encodeFields, fields, type WireField } from "./fields.ts";
+export { type Json } from "./json.ts";
 export {
   bool,
   bytes,
@@ -32,5 +33,5 @@ export {
 export { LIMITS } from "./limits.ts";
 export { message, rowOf, type Decoded, type Message, type OnUnknown, type UnknownField, type ValueOf } from "./message.ts";
 export { Reader, WIRE_TYPE, type WireType } from "./reader.ts";
-export { decodeValue, encodeValue, type Json } from "./value.ts";
+export { decodeValue, encodeValue } from "./value.ts";
 export { Writer } from "./writer.ts";

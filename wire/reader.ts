@@ -1,7 +1,6 @@
 import { WireError, type WireErrorCode } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
-import { native } from "./native.ts";
-import { decodeKey, decodeUtf8, isSlice } from "./utf8.ts";
+import { decodeKey, decodeUtf8 } from "./utf8.ts";
 
 const doubles = new DataView(new ArrayBuffer(8));
 
@@ -26,8 +25,6 @@ export class Reader {
   high = 0;
   /** How often {@link element} was called: set it where several buffers share one limit. */
   elements = 0;
-  /** The whole buffer as Latin-1, made for the first string that needs it. */
-  #latin1 = "";
 
   constructor(buffer: Uint8Array, start = 0, end = buffer.length) {
     this.buffer = buffer;
@@ -135,13 +132,13 @@ export class Reader {
 
   /** Reads 4 bytes as sfixed32. */
   sfixed32(): number {
-    return this.#int32At(this.advance(4));
+    return int32At(this.buffer, this.advance(4));
   }
 
   /** Reads 8 bytes as fixed64. */
   fixed64(): bigint {
     const at = this.advance(8);
-    return (BigInt(this.#int32At(at + 4) >>> 0) << 32n) | BigInt(this.#int32At(at) >>> 0);
+    return (BigInt(int32At(this.buffer, at + 4) >>> 0) << 32n) | BigInt(int32At(this.buffer, at) >>> 0);
   }
 
   /** Reads 8 bytes as sfixed64. */
@@ -157,10 +154,7 @@ export class Reader {
 
   /** Reads 8 bytes as double. */
   double(): number {
-    const at = this.advance(8);
-    doubles.setInt32(0, this.#int32At(at), true);
-    doubles.setInt32(4, this.#int32At(at + 4), true);
-    return doubles.getFloat64(0, true);
+    return doubleAt(this.buffer, this.advance(8));
   }
 
   /** Reads a length prefix and returns where the value that it announces ends. The value itself is not read. */
@@ -202,7 +196,6 @@ export class Reader {
     const stop = this.stop();
     const start = this.pos;
     this.pos = stop;
-    if (isSlice(this.buffer, start, stop)) return this.#slice(start, stop);
     return decodeUtf8(this.buffer, start, stop, false) ?? this.fail("utf8", start);
   }
 
@@ -211,7 +204,6 @@ export class Reader {
     const stop = this.stop();
     const start = this.pos;
     this.pos = stop;
-    if (isSlice(this.buffer, start, stop)) return this.#slice(start, stop);
     return decodeUtf8(this.buffer, start, stop, true)!;
   }
 
@@ -262,17 +254,6 @@ export class Reader {
     }
   }
 
-  #slice(start: number, stop: number): string {
-    if (this.#latin1 === "") this.#latin1 = native!.latin1Slice.call(this.buffer, 0, this.buffer.length);
-    return this.#latin1.slice(start, stop);
-  }
-
-  /** The 4 bytes at `at`, signed. */
-  #int32At(at: number): number {
-    const { buffer } = this;
-    return buffer[at]! | (buffer[at + 1]! << 8) | (buffer[at + 2]! << 16) | (buffer[at + 3]! << 24);
-  }
-
   /** Counts what is kept as a value of its own and may come again and again; `start`: where it does. */
   element(start: number): void {
     if (++this.elements > LIMITS.elements) this.fail("elements", start);
@@ -290,4 +271,16 @@ export class Reader {
   fail(code: WireErrorCode, offset: number, detail = ""): never {
     throw new WireError(code, offset, "", detail);
   }
+}
+
+/** The 4 bytes at `at`, signed. The caller has checked that they are there. */
+function int32At(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+}
+
+/** The 8 bytes at `at` as a double. The caller has checked that they are there. */
+export function doubleAt(bytes: Uint8Array, at: number): number {
+  doubles.setInt32(0, int32At(bytes, at), true);
+  doubles.setInt32(4, int32At(bytes, at + 4), true);
+  return doubles.getFloat64(0, true);
 }

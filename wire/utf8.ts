@@ -14,13 +14,6 @@ const SHORT = 20;
 const TRANSCODE = [4096, 48][Number("Float16Array" in globalThis)]!;
 /** Strings of more bytes that start with this many of ASCII are left to TextDecoder: it looks at many bytes at once. */
 const LONG = { over: 128, start: 32 } as const;
-/**
- * In a buffer of at most this many bytes the strings are slices of one: a slice costs a third of a native call
- * (measured: a tool call in nine tenths of the time), and holds on to no more than the frame that it came in.
- */
-const SHARE = native === undefined ? 0 : 2048;
-/** Shorter strings are cheaper alone, and longer ones do not pay for the look at each byte. */
-const SLICE = { from: 9, to: 128 } as const;
 /** Keys up to this many bytes are kept, one a slot. */
 const KEY = 24;
 const SLOTS = 256;
@@ -59,12 +52,6 @@ export function decodeUtf8(bytes: Uint8Array, start: number, end: number, replac
   const count = transcode(bytes, start, end);
   if (count >= 0) return native.ucs2Slice.call(unitBytes, 0, count * 2);
   return replace ? decodePortable(bytes, start, end, true) : undefined;
-}
-
-/** Whether the string in `bytes[start, end)` is best taken as a slice of the whole buffer's Latin-1. */
-export function isSlice(bytes: Uint8Array, start: number, end: number): boolean {
-  const length = end - start;
-  return length >= SLICE.from && length <= SLICE.to && bytes.length <= SHARE && isAscii(bytes, start, end);
 }
 
 /** Whether all bytes in `[at, end)` are ASCII. */

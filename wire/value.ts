@@ -2,18 +2,12 @@
  * google.protobuf.Value ⇄ JSON. Objects from the wire have own properties only: a key `__proto__` is defined, never
  * assigned, so nothing a peer sends reaches a prototype (DESIGN §3).
  */
+import { elements, hotValue } from "./hot-value.ts";
+import { TAG, type Json, type JsonObject } from "./json.ts";
 import { LIMITS } from "./limits.ts";
 import { plain } from "./native.ts";
 import { Reader } from "./reader.ts";
-import { decodeUtf8 } from "./utf8.ts";
 import { written, type Writer } from "./writer.ts";
-
-/** What JSON can say. */
-export type Json = null | boolean | number | string | Json[] | JsonObject;
-type JsonObject = { [key: string]: Json };
-
-/** The tags of Value, Struct, ListValue and Struct's map entry. */
-const TAG = { null: 0x08, number: 0x11, string: 0x1a, bool: 0x20, struct: 0x2a, list: 0x32, element: 0x0a, key: 0x0a, value: 0x12 } as const;
 
 /**
  * The bytes of `json` as a Value. Like JSON.stringify it leaves out undefined properties and functions, and turns
@@ -31,14 +25,16 @@ export function encodeValue(json: unknown): Uint8Array<ArrayBuffer> {
  * @throws WireError where the bytes are malformed, or arrays and objects nest over 100 deep
  */
 export function decodeValue(bytes: Uint8Array, count?: { elements: number }): Json {
-  const { length } = bytes;
-  // One short string, as most arguments are.
-  if (bytes[0] === TAG.string && length < 130 && bytes[1] === length - 2) return decodeUtf8(bytes, 2, length, true)!;
-  const reader = new Reader(plain(bytes));
-  if (count === undefined) return readValue(reader, null, 0);
-  reader.elements = count.elements;
+  bytes = plain(bytes);
+  const usual = hotValue(bytes, count?.elements ?? 0);
+  if (usual !== undefined) {
+    if (count !== undefined) count.elements = elements;
+    return usual;
+  }
+  const reader = new Reader(bytes);
+  reader.elements = count?.elements ?? 0;
   const json = readValue(reader, null, 0);
-  count.elements = reader.elements;
+  if (count !== undefined) count.elements = reader.elements;
   return json;
 }
 
@@ -104,11 +100,11 @@ function writeStruct(writer: Writer, object: Record<string, unknown>, depth: num
 }
 
 /**
- * Reads a Value up to the reader's end. The last kind wins, but objects and arrays given twice merge, as messages do.
+ * Reads a Value of any shape up to the reader's end. The last kind wins, but objects and arrays given twice merge, as messages do.
  * @param json what was read of this value before
  * @param depth arrays and objects around this value
  */
-function readValue(reader: Reader, json: Json, depth: number): Json {
+export function readValue(reader: Reader, json: Json, depth: number): Json {
   while (reader.pos < reader.end) {
     const start = reader.pos;
     const tag = reader.tag();

@@ -3,11 +3,12 @@
  * tool call), decoded by hand. A shape is taken only where every field is in its usual place; then the value is what
  * the table gives. Anything else, malformed bytes included, is left to the table.
  * Measured against the table's own decoder: a text frame, a checkpoint and a blob in two fifths of the time or less, a
- * tool call in three fifths.
+ * tool call in half.
  */
 import type { Decoded } from "../../wire/index.ts";
-import { Reader } from "../../wire/reader.ts";
-import { decodeUtf8 } from "../../wire/utf8.ts";
+import { field, smallField, stop } from "../../wire/hot-field.ts";
+import { LIMITS } from "../../wire/limits.ts";
+import { decodeKey, decodeUtf8 } from "../../wire/utf8.ts";
 import type { ExecServerMessage } from "./exec-server.ts";
 import type { KvServerMessage } from "./kv.ts";
 import type { InteractionUpdate } from "./update.ts";
@@ -28,91 +29,78 @@ export interface Hot {
 
 /** The value of an AgentServerMessage of one of the five shapes, or undefined. Never throws. */
 export function hot(bytes: Uint8Array): Hot | undefined {
+  const end = bytes.length;
   const tag = bytes[0];
   if (tag !== TAG.interactionUpdate && tag !== TAG.checkpoint && tag !== TAG.kv && tag !== TAG.exec) return undefined;
-  const end = bytes.length;
-  const start = inside(bytes, 1, end);
-  if (start < 0) return undefined;
-  if (tag === TAG.checkpoint) return { conversationCheckpointUpdate: bytes.subarray(start) };
-  if (tag === TAG.exec) return call(bytes, start);
-  return tag === TAG.kv ? blob(bytes, start, end) : delta(bytes, start, end);
+  const start = field(bytes, 0, tag, end);
+  if (start < 0 || stop !== end) return undefined;
+  switch (tag) {
+    case TAG.interactionUpdate:
+      return delta(bytes, start, end);
+    case TAG.exec:
+      return call(bytes, start, end);
+    case TAG.checkpoint:
+      return { conversationCheckpointUpdate: bytes.subarray(start) };
+    case TAG.kv:
+      return blob(bytes, start, end);
+  }
 }
 
 function delta(bytes: Uint8Array, start: number, end: number): Hot | undefined {
   const kind = bytes[start];
   if (kind !== TAG.text && kind !== TAG.thinking) return undefined;
-  const body = inside(bytes, start + 1, end);
-  if (body < 0 || bytes[body] !== TAG.delta) return undefined;
-  const at = inside(bytes, body + 1, end);
-  if (at < 0) return undefined;
+  const body = field(bytes, start, kind, end);
+  if (body < 0 || stop !== end) return undefined;
+  const at = field(bytes, body, TAG.delta, end);
+  if (at < 0 || stop !== end) return undefined;
   const text = decodeUtf8(bytes, at, end, true)!;
   return kind === TAG.text ? { interactionUpdate: { textDelta: { text } } } : { interactionUpdate: { thinkingDelta: { text } } };
 }
 
+/** An id, then set_blob_args with a blob id and its data. */
 function blob(bytes: Uint8Array, start: number, end: number): Hot | undefined {
-  // An id of one or two bytes, set_blob_args to the end, a 32-byte blob id, the data to the end.
-  if (bytes[start] !== TAG.id) return undefined;
-  const low = bytes[start + 1]!;
-  const high = low < 0x80 ? 0 : bytes[start + 2]!;
-  if (high >= 0x80) return undefined;
-  const set = start + (low < 0x80 ? 2 : 3);
-  if (bytes[set] !== TAG.set) return undefined;
-  const body = inside(bytes, set + 1, end);
-  if (body < 0 || bytes[body] !== TAG.blobId || bytes[body + 1] !== 32 || bytes[body + 34] !== TAG.blobData) return undefined;
-  const data = inside(bytes, body + 35, end);
-  if (data < 0) return undefined;
-  return { kvServerMessage: { id: (low & 0x7f) | (high << 7), setBlobArgs: { blobId: bytes.subarray(body + 2, body + 34), blobData: bytes.subarray(data) } } };
-}
-
-/** Where the value behind the length at `at` starts, if that value ends exactly at `end`; else -1. */
-function inside(bytes: Uint8Array, at: number, end: number): number {
-  let length = 0;
-  for (let shift = 0; shift < 28; shift += 7) {
-    if (at >= end) return -1;
-    const byte = bytes[at++]!;
-    length |= (byte & 0x7f) << shift;
-    if (byte < 0x80) return at + length === end ? at : -1;
-  }
-  return -1;
+  const id = smallField(bytes, start, TAG.id, end);
+  if (id < 0) return undefined;
+  const body = field(bytes, stop, TAG.set, end);
+  if (body < 0 || stop !== end) return undefined;
+  const name = field(bytes, body, TAG.blobId, end);
+  if (name < 0) return undefined;
+  const nameEnd = stop;
+  const data = field(bytes, nameEnd, TAG.blobData, end);
+  if (data < 0 || stop !== end) return undefined;
+  return { kvServerMessage: { id, setBlobArgs: { blobId: bytes.subarray(name, nameEnd), blobData: bytes.subarray(data) } } };
 }
 
 /** An id, mcp_args with its five usual fields, an exec_id: all of them, once and in order. */
-function call(bytes: Uint8Array, start: number): Hot | undefined {
-  try {
-    const reader = new Reader(bytes, start);
-    if (reader.tag() !== EXEC.id) return undefined;
-    const id = reader.uint32();
-    if (reader.tag() !== EXEC.mcpArgs) return undefined;
-    const end = reader.enter();
-    if (reader.tag() !== MCP.name) return undefined;
-    const name = reader.key();
-    const args = new Map<string, Uint8Array>();
-    let tag = reader.tag();
-    if (tag !== MCP.args) return undefined;
-    while (tag === MCP.args) {
-      reader.element(reader.pos);
-      const stop = reader.enter();
-      if (reader.tag() !== ENTRY.key) return undefined;
-      const key = reader.key();
-      if (reader.tag() !== ENTRY.value) return undefined;
-      args.set(key, reader.bytes());
-      if (reader.pos !== reader.end) return undefined;
-      reader.end = stop;
-      tag = reader.tag();
-    }
-    if (tag !== MCP.toolCallId) return undefined;
-    const toolCallId = reader.string();
-    if (reader.tag() !== MCP.providerIdentifier) return undefined;
-    const providerIdentifier = reader.string();
-    if (reader.tag() !== MCP.toolName) return undefined;
-    const toolName = reader.key();
-    if (reader.pos !== reader.end) return undefined;
-    reader.end = end;
-    if (reader.tag() !== EXEC.execId) return undefined;
-    const execId = reader.string();
-    if (reader.pos !== end) return undefined;
-    return { execServerMessage: { id, mcpArgs: { name, args, toolCallId, providerIdentifier, toolName }, execId } };
-  } catch {
-    return undefined;
-  }
+function call(bytes: Uint8Array, start: number, end: number): Hot | undefined {
+  const id = smallField(bytes, start, EXEC.id, end);
+  if (id < 0) return undefined;
+  let at = field(bytes, stop, EXEC.mcpArgs, end);
+  if (at < 0) return undefined;
+  const last = stop;
+  if ((at = field(bytes, at, MCP.name, last)) < 0) return undefined;
+  const name = decodeKey(bytes, at, stop);
+  const args = new Map<string, Uint8Array>();
+  // Not `subarray`, which looks for a species (measured: a call in nineteen twentieths of the time).
+  const { buffer, byteOffset } = bytes;
+  let count = 0;
+  do {
+    if ((at = field(bytes, stop, MCP.args, last)) < 0 || ++count > LIMITS.elements) return undefined;
+    const entry = stop;
+    if ((at = field(bytes, at, ENTRY.key, entry)) < 0) return undefined;
+    const key = decodeKey(bytes, at, stop);
+    if ((at = field(bytes, stop, ENTRY.value, entry)) < 0 || stop !== entry) return undefined;
+    args.set(key, new Uint8Array(buffer, byteOffset + at, entry - at));
+  } while (bytes[stop] === MCP.args);
+  if ((at = field(bytes, stop, MCP.toolCallId, last)) < 0) return undefined;
+  const toolCallId = decodeUtf8(bytes, at, stop, false);
+  if ((at = field(bytes, stop, MCP.providerIdentifier, last)) < 0) return undefined;
+  const providerIdentifier = decodeKey(bytes, at, stop);
+  if ((at = field(bytes, stop, MCP.toolName, last)) < 0 || stop !== last) return undefined;
+  const toolName = decodeKey(bytes, at, stop);
+  if ((at = field(bytes, last, EXEC.execId, end)) < 0 || stop !== end) return undefined;
+  const execId = decodeUtf8(bytes, at, end, false);
+  // The rules replace what is no UTF-8 in the tool's names, but refuse it in these.
+  if (toolCallId === undefined || execId === undefined || providerIdentifier.includes("\ufffd")) return undefined;
+  return { execServerMessage: { id, mcpArgs: { name, args, toolCallId, providerIdentifier, toolName }, execId } };
 }
