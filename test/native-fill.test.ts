@@ -4,7 +4,7 @@ import * as assert from "uvu/assert";
 import { NATIVE_FILES, nativeCases, rowOf } from "../fixtures/native/cases.ts";
 import { cpuTime } from "./cpu-time.ts";
 import { bash, codemode, read, TOOL_SETS, tool } from "../fixtures/native/tools.ts";
-import { EXEC } from "../lib/agent/index.ts";
+import { EXEC, LIMITS } from "../lib/agent/index.ts";
 import { translate } from "../lib/session/native/translate.ts";
 import type { Tool } from "../lib/session/turn.ts";
 
@@ -246,6 +246,10 @@ test("a tool is not used for what another intent claims by a stronger sign", () 
   assert.is(translate(rowOf("piFindArgs"), { pattern: "*.ts" }, [alias], "/w")?.tool, "file_search");
 });
 
+/** One byte more than may stand in a command, and as much as may. */
+const TOO_LONG = "x".repeat(LIMITS.nativeText + 1);
+const LONG = TOO_LONG.slice(1);
+
 const NOTHING: readonly [row: string, args: object, why: string][] = [
   ["shellArgs", {}, "no command"],
   ["shellArgs", { command: " \n" }, "a blank command"],
@@ -260,17 +264,32 @@ const NOTHING: readonly [row: string, args: object, why: string][] = [
   ["grepArgs", { pattern: " ", glob: "" }, "D24 a blank pattern and an empty glob"],
   ["grepArgs", { pattern: "", glob: "  " }, "D24 an empty pattern and a blank glob"],
   ["grepArgs", { pattern: "x", glob: "a\0" }, "a NUL in the glob"],
+  ["grepArgs", { pattern: "x", type: "a\0" }, "a NUL in the file type"],
   ["piFindArgs", {}, "no pattern to find"],
   ["piEditArgs", { path: "a" }, "no edits"],
   ["piEditArgs", { edits: [{}] }, "no path to edit"],
   ["fetchArgs", { url: "http://x" }, "no operation of ours"],
   ["backgroundShellSpawnArgs", { command: "ls" }, "a command to leave running"],
   ["redactedReadArgs", { path: "a" }, "a read that is not translated"],
+  ["shellArgs", { command: TOO_LONG }, "too long a command"],
+  ["shellStreamArgs", { command: "ls", workingDirectory: TOO_LONG }, "too long a folder"],
+  ["readArgs", { path: TOO_LONG }, "too long a path to read"],
+  ["writeArgs", { path: TOO_LONG, fileText: "x" }, "too long a path to write"],
+  ["deleteArgs", { path: `${"é".repeat(LIMITS.nativeText / 2)}x` }, "a path that is too long as UTF-8"],
+  ["grepArgs", { pattern: TOO_LONG }, "too long a pattern"],
+  ["grepArgs", { pattern: "x", glob: TOO_LONG }, "too long a glob"],
+  ["grepArgs", { pattern: "x", type: TOO_LONG }, "too long a file type"],
+  ["piFindArgs", { pattern: "**/".repeat(5_000_000) }, "a glob of folders alone, as long as a message"],
 ];
 for (const [row, args, why] of NOTHING)
   test(`${why} is no call (${row})`, () => {
     assert.is(translate(rowOf(row), args, [...TOOL_SETS["all"]!, codemode], "/w"), undefined);
   });
+
+test("a command, a path or a glob may be long, and what is written has no such bound", () => {
+  for (const [row, args] of [["shellArgs", { command: LONG }], ["deleteArgs", { path: "é".repeat(LIMITS.nativeText / 2) }], ["writeArgs", { path: LONG, fileText: TOO_LONG }]] as const)
+    assert.ok(translate(rowOf(row), args, TOOL_SETS["all"]!, "/w"), row);
+});
 
 for (const row of EXEC.filter((one) => "translated" in one))
   test(`without tools ${row.name} is no call`, () => {

@@ -3,6 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { rowOf } from "../fixtures/native/cases.ts";
 import { bash, codemode, grep, read, TOOL_SETS, tool, webSearch } from "../fixtures/native/tools.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { camel, EXEC, LIMITS } from "../lib/agent/index.ts";
 import { commandTool, redirect } from "../lib/session/native/redirect.ts";
 import type { Tool } from "../lib/session/turn.ts";
@@ -25,6 +26,20 @@ test("a command is redirected to the command tool with that command", () => {
   const said = redirect(rowOf("shellArgs"), { command: "vainfo --display drm" }, [tool("ctx_shell", "", { command: text }, ["command"]), read], 1);
   assert.is(said, `${PREFIX} To run that command from Pi, call the MCP tool \`mcp_pi_ctx_shell\` with {"command": "vainfo --display drm"}. It is a dynamic tool of the namespace \`pi\`.`);
 });
+
+for (const [row, args] of [
+  ["shellArgs", { command: "\0".repeat(16_000_000) }],
+  ["deleteArgs", { path: "'".repeat(16_000_000) }],
+  ["piEditArgs", { path: "a", edits: [{ oldText: "\x01".repeat(16_000_000), newText: "" }] }],
+  ["fetchArgs", { url: "\x01".repeat(16_000_000) }],
+] as const)
+  test(`an argument as long as a message is named, not repeated, and takes no time: ${row}`, () => {
+    const edit = tool("edit", "", { path: text, edits: { type: "array" }, more: text }, ["path", "edits", "more"]);
+    const fetch = tool("fetch", "", { url: text }, ["url"]);
+    const start = cpuTime();
+    assert.ok(redirect(rowOf(row), args, [bash, edit, fetch], 1).length < 1_000);
+    assert.ok(cpuTime() - start < 500);
+  });
 
 const COPIED: readonly [row: string, args: object, tools: readonly Tool[], name: string, copy: object][] = [
   ["shellStreamArgs", { command: "a \"b\"\n$c" }, pi, "mcp_pi_bash", { command: "a \"b\"\n$c" }],

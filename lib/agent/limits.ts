@@ -36,6 +36,7 @@ export const LIMIT_ROWS = [
   { name: "missBudget", value: 8, unit: "times", section: "§5", meaning: "a turn may ask for what is no call of a host's tool" },
   { name: "escalate", value: 3, unit: "times", section: "§5", meaning: "until the redirect hardens" },
   { name: "execHeartbeat", value: 3_000, unit: "ms", section: "§5.1", meaning: "between two heartbeats of a parked exec" },
+  { name: "nativeText", value: 128 * KIB, unit: "bytes", section: "§5.1", meaning: "of a native exec's command, folder, path, pattern or glob" },
   { name: "blob", value: 16 * MIB, unit: "bytes", section: "§6", meaning: "of one blob" },
   { name: "blobStore", value: 64 * MIB, unit: "bytes", section: "§6", meaning: "of all blobs of a Run" },
   { name: "blobs", value: 65_536, unit: "entries", section: "§6", meaning: "in the blob store" },

@@ -44,6 +44,12 @@ function placeholder(name: string, property: Rules): unknown {
 }
 
 function json(value: unknown, key: string): string {
-  const text = wellFormedJson(value);
-  return text.length > LONG ? wellFormedJson(`<the same ${key}>`) : text;
+  const text = holdsLong(value) ? undefined : wellFormedJson(value);
+  return text === undefined || text.length > LONG ? wellFormedJson(`<the same ${key}>`) : text;
+}
+
+/** Whether one text alone is too long: as JSON it is longer still, and takes seconds where it fills a message. */
+function holdsLong(value: unknown): boolean {
+  if (typeof value === "string") return value.length > LONG;
+  return typeof value === "object" && value !== null && Object.values(value).some(holdsLong);
 }

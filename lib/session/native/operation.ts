@@ -4,6 +4,8 @@ import type { PiEditExecArgs, PiFindExecArgs, PiGrepExecArgs, PiLsExecArgs, PiWr
 import type { ExecRow, NativeIntent } from "../../agent/exec-row.ts";
 import { readGrep, type GrepArgs } from "../../agent/exec-search.ts";
 import type { ShellArgs } from "../../agent/exec-shell.ts";
+import { LIMITS } from "../../agent/limits.ts";
+import { utf8Size } from "./cap-text.ts";
 
 /** One replacement of an edit. */
 export interface Edit {
@@ -56,13 +58,19 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * The operation of a native exec; undefined where it says too little or can not be said in a command or in JSON: no
- * command, no path, neither pattern nor glob, a NUL in a name, bytes to write that are no UTF-8 (PROTOCOL §5.1).
+ * command, no path, neither pattern nor glob, a NUL in a name or one over `LIMITS.nativeText`, bytes to write that are
+ * no UTF-8 (PROTOCOL §5.1).
  */
 export function readOperation(row: ExecRow, args: object): Operation | undefined {
   const operation = row.native && READERS[row.native](args);
   if (operation === undefined) return undefined;
-  const { command, cwd, path, pattern, glob } = operation.values;
-  return [command, cwd, path, pattern, glob].some((value) => value?.includes("\0")) ? undefined : operation;
+  const { command, cwd, path, pattern, glob, fileType } = operation.values;
+  return [command, cwd, path, pattern, glob, fileType].every(isSayable) ? operation : undefined;
+}
+
+/** Whether a text can stand in a command. The length goes first: the other looks take a while at 16 MiB. */
+function isSayable(text: string = ""): boolean {
+  return text.length <= LIMITS.nativeText && utf8Size(text) <= LIMITS.nativeText && !text.includes("\0");
 }
 
 const READERS: Readonly<Record<NativeIntent, (args: object) => Operation | undefined>> = {
