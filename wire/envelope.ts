@@ -82,7 +82,8 @@ export class EnvelopeReader {
   /**
    * Takes the next bytes and returns the envelopes that they complete. Where the bytes go wrong behind complete
    * envelopes, those are returned first and {@link failure} holds what the next call will throw: so what a reader
-   * sees does not depend on how the stream was cut.
+   * sees does not depend on how the stream was cut; nor is there a bound on their number, of which each takes about a
+   * microsecond and 160 bytes. Empty ones take five bytes of a chunk: hand over no more at once than a socket does.
    * @throws WireError `envelope_length`, `envelope_flags`, `envelope_compressed` or `envelope_after_end`
    */
   push(chunk: Uint8Array): Envelope[] {
