@@ -2,7 +2,9 @@ import type { PiAssistantMessage, PiEvent, PiStream } from "./pi.ts";
 
 /**
  * The stream that answers one of Pi's calls. Pushing never waits for a reader; the first `done` or `error` ends it, and
- * what is pushed after that is dropped, so there is exactly one end.
+ * what is pushed after that is dropped, so there is exactly one end. What is unread has no bound: Pi 1 moves all of it
+ * into a queue of its own at once, Pi 0.73 asks for the result alone where it compacts, and the message that both keep
+ * grows by the same deltas.
  */
 export class EventStream implements PiStream {
   readonly #events: PiEvent[] = [];
