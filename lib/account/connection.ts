@@ -110,7 +110,8 @@ function receive(stream: ClientHttp2Stream, limit: number, broken: () => unknown
 /**
  * Tells whether RST_STREAM ended the answer, and not END_STREAM. Node shows RST_STREAM(NO_ERROR) as a clean end, and only
  * the moment in which it ends the readable side tells: after END_STREAM the stream is not closed yet. At `end` it may
- * be, over TLS, and a unary call cannot keep its own side open until then.
+ * be, over TLS, and a unary call cannot keep its own side open until then. Of RST_STREAM behind END_STREAM Node tells
+ * nothing, whatever its code: both sides have ended, and the answer is whole.
  */
 function watchEnd(stream: ClientHttp2Stream): () => boolean {
   let cutOff: boolean | undefined;
