@@ -1,7 +1,8 @@
 /** The fast decoder of a Value: what it takes, and that all else is left to the reading by the rules. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { hotValue, elements } from "../wire/hot-value.ts";
+import { USUAL } from "../wire/hot-field.ts";
+import { elements, hotValue } from "../wire/hot-value.ts";
 import { decodeValue, encodeValue, LIMITS, Reader, WireError, type Json } from "../wire/index.ts";
 import { readValue } from "../wire/value.ts";
 import { bytes, hex } from "./check.ts";
@@ -10,7 +11,7 @@ import { random } from "./random.ts";
 const test = suite("wire hot value");
 
 /** JSON whose bytes, as they are written here, are of the usual shape. */
-const USUAL: readonly Json[] = [
+const TAKEN: readonly Json[] = [
   null,
   true,
   false,
@@ -24,14 +25,14 @@ const USUAL: readonly Json[] = [
   { "": null, path: "/home/user/a.ts", edits: [{ old: "x".repeat(40), new: "é".repeat(40) }], 模型: "y".repeat(300) },
 ];
 
-for (const json of USUAL) {
+for (const json of TAKEN) {
   const whole = encodeValue(json);
   const name = JSON.stringify(json).slice(0, 60);
 
   test(`${name} is taken, and is what the rules give`, () => {
-    assert.equal(hotValue(whole, 0), json);
+    assert.equal(hotValue(whole), json);
     assert.equal(slow(whole).json, json);
-    assert.equal(hotValue(whole, 0), json, "once more: nothing is kept of the last one");
+    assert.equal(hotValue(whole), json, "once more: nothing is kept of the last one");
   });
 
   test(`${name}: every cut and every changed byte is the rules' value or their error`, () => {
@@ -54,6 +55,7 @@ const UNUSUAL: Readonly<Record<string, string>> = {
   "a kind and an unknown field": "2001 4801",
   "two kinds": "2001 1a0161",
   "a null of another number": "0805",
+  "a bool of the next number": "2002",
   "a bool of another number": "2005",
   "a long bool": "208100",
   "a tag that is longer than it needs to be": "a00001",
@@ -70,25 +72,35 @@ const UNUSUAL: Readonly<Record<string, string>> = {
 
 for (const [name, input] of Object.entries(UNUSUAL))
   test(`${name} is left to the rules`, () => {
-    assert.is(hotValue(bytes(input), 0), undefined);
+    assert.is(hotValue(bytes(input)), undefined);
     same(bytes(input));
   });
 
 test("a length of up to four bytes is taken, a longer one is not", () => {
-  for (const length of ["01", "8100", "818000", "81808000"]) assert.is(hotValue(bytes(`1a${length} 61`), 0), "a");
+  for (const length of ["01", "8100", "818000", "81808000"]) assert.is(hotValue(bytes(`1a${length} 61`)), "a");
   same(bytes("1a8180808000 61"));
-  assert.is(hotValue(bytes("1a8180808000 61"), 0), undefined);
+  assert.is(hotValue(bytes("1a8180808000 61")), undefined);
   const large = "x".repeat(3_000_000);
-  assert.is(hotValue(encodeValue(large), 0), large);
+  assert.is(hotValue(encodeValue(large)), large);
 });
 
 test("what lies around the value is not read", () => {
   const slab = bytes("1a0161 2a090a070a016112022001 0a0161");
   const value = slab.subarray(3, slab.length - 3);
-  assert.equal(hotValue(value, 0), { a: true });
-  // A length that reaches into what follows, and an element that is empty at the end.
-  assert.is(hotValue(bytes("2a0b0a070a016112022001 0800").subarray(0, 11), 0), undefined);
-  assert.is(hotValue(bytes("32020a00 0800").subarray(0, 4), 0), undefined);
+  assert.equal(hotValue(value), { a: true });
+  // Lengths that end with what surrounds them, or one byte behind it; elements and values that are empty at the end.
+  for (const input of [
+    "320c0a0632040a061a040a020800",
+    "2a1b0a100a0161120b2a090a100a0161120b1a090a070a016212022001",
+    "32070a031a02610800",
+    "32060a031a026161",
+    "2a0b0a070a016112022001",
+    "32020a000800",
+    `32848000 0a81800020 01`,
+  ]) {
+    same(bytes(input));
+    for (const end of [1, 2, 3]) same(bytes(input).subarray(0, -end));
+  }
 });
 
 test("arrays and objects nest as deep as the limit, and what nests deeper is left", () => {
@@ -97,26 +109,45 @@ test("arrays and objects nest as deep as the limit, and what nests deeper is lef
   for (const wrap of wraps) {
     let value: Uint8Array = bytes("2001");
     for (let depth = 0; depth < LIMITS.depth; depth++) value = wrap(value);
-    assert.ok(hotValue(value, 0));
+    assert.ok(hotValue(value));
     same(value);
-    assert.is(hotValue(wrap(value), 0), undefined);
+    assert.is(hotValue(wrap(value)), undefined);
     assert.throws(() => decodeValue(wrap(value)), (error: unknown) => error instanceof WireError && error.code === "depth");
   }
 });
 
 test("elements are counted alike, from where the count stood", () => {
   const value = encodeValue([1, { a: [2, 3], b: null }]);
+  assert.ok(hotValue(value));
+  assert.is(elements, 6);
   for (const before of [0, 7, LIMITS.elements - 6]) {
-    assert.ok(hotValue(value, before));
-    assert.is(elements, before + 6);
     assert.is(slow(value, before).elements, before + 6);
     const count = { elements: before };
-    decodeValue(value, count);
+    assert.equal(decodeValue(value, count), [1, { a: [2, 3], b: null }]);
     assert.is(count.elements, before + 6);
   }
-  assert.is(hotValue(value, LIMITS.elements - 5), undefined);
-  const count = { elements: LIMITS.elements - 5 };
-  assert.throws(() => decodeValue(value, count), (error: unknown) => error instanceof WireError && error.code === "elements");
+  assert.throws(() => decodeValue(value, { elements: LIMITS.elements - 5 }), (error: unknown) => error instanceof WireError && error.code === "elements");
+});
+
+test("so many elements are taken, more are left", () => {
+  for (const make of [(count: number): Json => Array<null>(count).fill(null), (count: number): Json => Object.fromEntries(Array.from({ length: count }, (_, index) => [index, null]))]) {
+    assert.ok(hotValue(encodeValue(make(USUAL))));
+    assert.is(hotValue(encodeValue(make(USUAL + 1))), undefined);
+    assert.equal(decodeValue(encodeValue(make(USUAL + 1))), make(USUAL + 1));
+  }
+});
+
+test("what a value threw at is not in the next one", () => {
+  const [broken, next] = [encodeValue(["A".repeat(20), { toString: 1 }]), encodeValue(["B".repeat(20)])];
+  const kept = Object.getOwnPropertyDescriptor(Object.prototype, "toString")!;
+  // As in a host that freezes the prototypes: the key cannot be assigned.
+  Object.defineProperty(Object.prototype, "toString", { ...kept, writable: false });
+  try {
+    assert.throws(() => decodeValue(broken), TypeError);
+  } finally {
+    Object.defineProperty(Object.prototype, "toString", kept);
+  }
+  assert.equal(decodeValue(next), ["B".repeat(20)]);
 });
 
 test("random JSON is taken and comes back", () => {
@@ -140,7 +171,7 @@ test("random JSON is taken and comes back", () => {
   for (let round = 0; round < 500; round++) {
     const json = make(0);
     const whole = encodeValue(json);
-    assert.equal(hotValue(whole, 0), json);
+    assert.equal(hotValue(whole), json);
     const changed = whole.slice();
     changed[below(changed.length)] = below(256);
     same(changed);
@@ -152,7 +183,7 @@ test.run();
 function same(input: Uint8Array): void {
   const golden = outcome(() => slow(input).json);
   assert.equal(outcome(() => decodeValue(input)), golden, hex(input));
-  const fast = hotValue(input, 0);
+  const fast = hotValue(input);
   if (fast !== undefined) assert.equal(fast, golden, hex(input));
 }
 

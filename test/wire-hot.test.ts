@@ -3,6 +3,7 @@ import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { AgentServerMessage } from "../lib/agent/index.ts";
 import { hot } from "../lib/agent/hot.ts";
+import { USUAL } from "../wire/hot-field.ts";
 import { encodeValue, LIMITS, message, WireError, type Message } from "../wire/index.ts";
 import { bytes, hex } from "./check.ts";
 
@@ -90,11 +91,21 @@ test("ids that are no UTF-8 are the table's error", () => {
   }
 });
 
-test("a call's arguments are counted, though all have one name", () => {
+test("so many arguments are taken, more are left, and all are counted, though they have one name", () => {
   const call = (count: number): Uint8Array => write([0x12, [ID, [0x5a, `0a0161${"12040a001200".repeat(count)}1a01622201632a0164`], EXEC_ID]]);
-  assert.ok(hot(call(LIMITS.elements)));
-  assert.is(hot(call(LIMITS.elements + 1)), undefined);
+  assert.ok(hot(call(USUAL)));
+  assert.is(hot(call(USUAL + 1)), undefined);
+  same(call(USUAL + 1));
+  assert.ok(AgentServerMessage.decode(call(LIMITS.elements)));
   assert.throws(() => AgentServerMessage.decode(call(LIMITS.elements + 1)), (error: unknown) => error instanceof WireError && error.code === "elements");
+});
+
+test("nothing of one frame is left for the next", () => {
+  for (const frame of ["1a80808080", "1a8080808000", "1a"]) {
+    assert.ok(hot(bytes("1a03010203")));
+    assert.is(hot(bytes(frame)), undefined);
+    same(bytes(frame));
+  }
 });
 
 test("what stands in a call behind its tool's name is not the exec's", () => {

@@ -114,6 +114,23 @@ test("keys that share a slot do not stand for each other", () => {
   assert.is(decodeKey(new Uint8Array(25).fill(0x61), 0, 25), "a".repeat(25));
 });
 
+test("a key whose reading threw is not kept", () => {
+  const [first, second] = [bytes("6b71317132"), bytes("6b71337132")];
+  const { fromCharCode } = String;
+  assert.is(decodeKey(first, 0, 5), "kq1q2");
+  // As at the end of the stack.
+  String.fromCharCode = () => {
+    throw new RangeError("full");
+  };
+  try {
+    assert.throws(() => decodeKey(second, 0, 5), RangeError);
+  } finally {
+    String.fromCharCode = fromCharCode;
+  }
+  assert.is(decodeKey(second, 0, 5), "kq3q2");
+  assert.is(decodeKey(first, 0, 5), "kq1q2");
+});
+
 test("a host without Buffer reads and writes the same", () => {
   const file = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./without-buffer.ts" : "./without-buffer.js", import.meta.url));
   const there = JSON.parse(execFileSync(process.execPath, [file], { env: { ...process.env, ...covered() }, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 })) as Observed;
@@ -126,6 +143,7 @@ test("a host without Buffer reads and writes the same", () => {
   assert.equal(there.strings, STRINGS);
   assert.equal(there.value, decodeValue(bytes(there.valueBytes)));
   assert.is(there.valueBytes, hex(encodeValue(there.value)));
+  assert.equal(there.smallValue, { path: "/home/user/project/file.ts", edits: [{ old: "a line of some length" }] });
   assert.equal(there.envelope, [1_000_000, 7, 7]);
 });
 

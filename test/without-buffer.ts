@@ -1,4 +1,4 @@
-/** Runs the codec as a host without `Buffer` would, and prints what it gave: one JSON object, read by wire-portable.test. */
+/** Runs the codec as a host without `Buffer` would, and prints what it gave: one JSON object, read by wire-utf8.test. */
 import { utf8Cases, STRINGS } from "./utf8-cases.ts";
 
 Reflect.deleteProperty(globalThis, "Buffer");
@@ -6,6 +6,9 @@ const { decodeKey, decodeUtf8, encodeUtf8 } = await import("../wire/utf8.ts");
 const { decodeValue, encodeEnvelope, encodeValue, EnvelopeReader, Reader, Writer } = await import("../wire/index.ts");
 
 const JSON_VALUE = { path: "/home/user/project/file.ts", 模型: ["思考", null, true, -0.5, "😀"], long: "a line of some length ".repeat(300) };
+
+/** Of a size whose strings are slices of one where there is a `Buffer`. */
+const SMALL_VALUE = { path: "/home/user/project/file.ts", edits: [{ old: "a line of some length" }] };
 
 /** What {@link observe} gives, in a form that JSON keeps. */
 export interface Observed {
@@ -16,6 +19,7 @@ export interface Observed {
   readonly encoded: readonly string[];
   readonly strings: readonly string[];
   readonly value: unknown;
+  readonly smallValue: unknown;
   readonly valueBytes: string;
   readonly envelope: readonly number[];
 }
@@ -45,6 +49,7 @@ const observed: Observed = {
   }),
   strings: STRINGS.map((text) => new Reader(framed(encoder.encode(text))).string()),
   value: decodeValue(encoded),
+  smallValue: decodeValue(encodeValue(SMALL_VALUE)),
   valueBytes: hex(encoded),
   envelope: [envelope!.payload.length, envelope!.payload[0]!, envelope!.payload[999_999]!],
 };

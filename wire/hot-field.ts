@@ -1,5 +1,8 @@
 /** Steps through bytes that are expected to be in their usual shape: see `hot-value.ts` and `lib/agent/hot.ts`. */
 
+/** Elements that are read so: what has more would lose most where only its end is unusual, and gains least. */
+export const USUAL = 1024;
+
 /** Where the field ends that {@link field} or {@link smallField} found last. */
 export let stop = 0;
 
@@ -8,28 +11,15 @@ export let stop = 0;
  * bytes and it ends by `end`; else -1.
  */
 export function field(bytes: Uint8Array, at: number, tag: number, end: number): number {
-  if (at + 1 >= end || bytes[at] !== tag) return -1;
-  let length = bytes[at + 1]!;
-  let start = at + 2;
-  if (length >= 0x80) {
-    if (start >= end) return -1;
-    const high = bytes[start++]!;
-    if (high >= 0x80) return longField(bytes, at + 1, end);
-    length = (length & 0x7f) | (high << 7);
-  }
-  stop = start + length;
-  return stop <= end ? start : -1;
-}
-
-function longField(bytes: Uint8Array, at: number, end: number): number {
+  if (bytes[at] !== tag) return -1;
   let length = 0;
-  for (let shift = 0; shift < 28; shift += 7) {
-    if (at >= end) return -1;
-    const byte = bytes[at++]!;
+  let start = at + 1;
+  for (let shift = 0; start < end && shift < 28; shift += 7) {
+    const byte = bytes[start++]!;
     length |= (byte & 0x7f) << shift;
     if (byte >= 0x80) continue;
-    stop = at + length;
-    return stop <= end ? at : -1;
+    stop = start + length;
+    return stop <= end ? start : -1;
   }
   return -1;
 }

@@ -86,9 +86,10 @@ export function decodeKey(bytes: Uint8Array, start: number, end: number): string
     while (index < length && keyBytes[kept + index] === bytes[start + index]) index++;
     if (index === length) return keys[slot]!;
   }
+  const key = decodeUtf8(bytes, start, end, true)!;
   keyLengths[slot] = length;
   for (let index = 0; index < length; index++) keyBytes[kept + index] = bytes[start + index]!;
-  return (keys[slot] = decodeUtf8(bytes, start, end, true)!);
+  return (keys[slot] = key);
 }
 
 /** Writes UTF-16 units of valid UTF-8 to `units`; their count, or -1 at the first invalid sequence. */

@@ -25,16 +25,17 @@ export function encodeValue(json: unknown): Uint8Array<ArrayBuffer> {
  * @throws WireError where the bytes are malformed, or arrays and objects nest over 100 deep
  */
 export function decodeValue(bytes: Uint8Array, count?: { elements: number }): Json {
-  bytes = plain(bytes);
-  const usual = hotValue(bytes, count?.elements ?? 0);
-  if (usual !== undefined) {
-    if (count !== undefined) count.elements = elements;
-    return usual;
+  const input = plain(bytes);
+  const before = count?.elements ?? 0;
+  let json = hotValue(input);
+  let total = before + elements;
+  if (json === undefined || total > LIMITS.elements) {
+    const reader = new Reader(input);
+    reader.elements = before;
+    json = readValue(reader, null, 0);
+    total = reader.elements;
   }
-  const reader = new Reader(bytes);
-  reader.elements = count?.elements ?? 0;
-  const json = readValue(reader, null, 0);
-  if (count !== undefined) count.elements = reader.elements;
+  if (count !== undefined) count.elements = total;
   return json;
 }
 
