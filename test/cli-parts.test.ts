@@ -39,7 +39,15 @@ test("packed values count towards the extent", () => {
 test("a group that is not closed is malformed, and what is in it is shown", () => {
   const { fields, error } = showMessage(bytes("2b0801"), TABLE, EXTENT);
   assert.is(error!.code, "truncated");
-  assert.equal(fields, []);
+  assert.equal(fields, [{ no: 5, type: "group", drift: "unknown", fields: [{ no: 1, type: "varint", value: 1 }] }]);
+});
+
+test("a group in a group ends where it ends", () => {
+  const { fields, error } = showMessage(bytes("2b3308013408022c1002"), undefined, EXTENT);
+  assert.is(error, undefined);
+  const [outer, after] = fields;
+  assert.equal(outer!.fields!.map(({ no, fields: inner }) => [no, inner?.length]), [[6, 1], [1, undefined]]);
+  assert.is(after!.value, 2);
 });
 
 test("an error that is none of ours is told as a defect", () => {

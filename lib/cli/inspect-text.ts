@@ -20,10 +20,10 @@ export function* fieldLines(fields: readonly Shown[], style: Style, indent = "  
 const DRIFTS = { unknown: "unknown field", "wire type": "known with another wire type" } as const;
 
 function valueOf(field: Shown, style: Style): string {
-  const { value, values, text, json, hex, length, cut = 0 } = field;
+  const { value, values, text, json, hex, length, unread, cut = 0 } = field;
   if (value !== undefined) return String(value);
   if (values !== undefined) return `[${values.join(", ")}]`;
   if (json !== undefined) return jsonLine(json);
   if (text !== undefined) return `${jsonLine(text)}${cut > 0 ? style.dim(` … ${cut} more characters`) : ""}`;
-  return `${style.dim(`${length} bytes`)} ${hex}${cut > 0 ? style.dim(` … ${cut} more bytes`) : ""}`;
+  return `${style.dim(`${length} bytes${unread ? ", not looked into" : ""}`)} ${hex}${cut > 0 ? style.dim(` … ${cut} more bytes`) : ""}`;
 }

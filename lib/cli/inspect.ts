@@ -1,4 +1,4 @@
-import { decodeEndStream, FLAG, type Message } from "../../wire/index.ts";
+import { decodeEndStream, FLAG, LIMITS, type Message } from "../../wire/index.ts";
 import * as agent from "../agent/index.ts";
 import { nearest } from "../loopback/nearest.ts";
 import { tell, UsageError } from "./failure.ts";
@@ -6,13 +6,13 @@ import { inputOf, type Input } from "./input.ts";
 import { fieldLines } from "./inspect-text.ts";
 import { flagWords, framesOf, type Found, type Frame } from "./inspect-source.ts";
 import { printable } from "./printable.ts";
-import { printableText, showMessage, type Extent, type ShownMessage } from "./shown.ts";
+import { hexOf, printableText, showMessage, type Extent, type ShownMessage } from "./shown.ts";
 import type { Context } from "./verb.ts";
 import type { AnyTable } from "./walk.ts";
 
-/** What is shown of a frame, and all of it with --full. */
+/** What is shown of a frame, and with --full: all of it, but of no more fields than a message may have elements. */
 const EXTENT: Extent = { fields: 2000, text: 200, bytes: 48 };
-const FULL: Extent = { fields: Infinity, text: Infinity, bytes: Infinity };
+const FULL: Extent = { fields: LIMITS.elements, text: Infinity, bytes: Infinity };
 
 /** Prints every frame of the inputs (DESIGN §5). Resolves to 1 where a frame or an input was malformed. @throws at an abort */
 export async function inspect(context: Context): Promise<number> {
@@ -128,7 +128,7 @@ class Inspection {
     }
     out.line(`  ${out.style.dim(name)}${payload.length === 0 ? " {}" : ""}`);
     for (const line of fieldLines(fields, out.style)) out.line(line);
-    if (more) out.line(out.style.yellow(`  … more fields than ${this.#extent.fields}: --full shows all`));
+    if (more) out.line(out.style.yellow(`  … more fields than ${this.#extent.fields}${this.#extent === FULL ? "" : ": --full shows them"}`));
     if (error) out.line(out.style.red(`  ! malformed: ${printable(error.message)}`));
   }
 
@@ -152,7 +152,7 @@ class Inspection {
   /** A payload that can't be read: compressed, or under flags that mean nothing. */
   #opaque(facts: object, payload: Uint8Array): void {
     const { out } = this.#context;
-    const shown = agent.hex(payload.subarray(0, this.#extent.bytes));
+    const shown = hexOf(payload, this.#extent.bytes);
     if (out.json) out.object({ ...facts, hex: shown });
     else out.line(`  ${out.style.dim("not decoded")} ${shown}${payload.length > this.#extent.bytes ? out.style.dim(" …") : ""}`);
   }
@@ -168,6 +168,6 @@ class Inspection {
 
 /** How well a table fits: the fewer fields with drift the better, and an error is worst. */
 function worth(payload: Uint8Array, table: AnyTable): number {
-  const { drifts, error }: ShownMessage = showMessage(payload, table, { ...EXTENT, text: 0, bytes: 0 });
+  const { drifts, error }: ShownMessage = showMessage(payload, table, { ...EXTENT, text: 0, bytes: 0, guess: false });
   return error ? -Infinity : -drifts;
 }

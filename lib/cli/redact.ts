@@ -19,7 +19,7 @@ import {
 import type { CapturedFrame } from "../loopback/capture-line.ts";
 import { contentOf } from "./bytes-content.ts";
 import { printableText } from "./shown.ts";
-import { isMessage, walk, type AnyTable, type Met } from "./walk.ts";
+import { isMessage, Looks, walk, type AnyTable, type Met } from "./walk.ts";
 
 /** What happens to a field's value. */
 type Treatment = "fill" | "keep" | "json";
@@ -58,7 +58,7 @@ export function redactPayload(payload: Uint8Array, from: "client" | "server", op
   const table = (from === "client" ? AgentClientMessage : AgentServerMessage) as AnyTable;
   try {
     if (opaque) fill(payload);
-    else redactMessage(payload, { table, depth: 0 });
+    else redactMessage(new Reader(payload), { table, depth: 0, looks: new Looks(payload.length) });
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     fill(payload);
@@ -69,37 +69,37 @@ export function redactPayload(payload: Uint8Array, from: "client" | "server", op
 interface Lens {
   readonly table: AnyTable | undefined;
   readonly depth: number;
+  readonly looks: Looks;
   /** Whether it is an entry of a map whose values are google.protobuf.Value. */
   readonly values?: boolean;
   /** The tag of the group that it is, 0 or absent for a message. */
   readonly open?: number;
 }
 
-function redactMessage(bytes: Uint8Array, lens: Lens): void {
-  const reader = new Reader(bytes);
+function redactMessage(reader: Reader, lens: Lens): void {
+  const { table, looks } = lens;
   const depth = lens.depth + 1;
-  if (depth > LIMITS.depth) reader.fail("depth", 0);
-  for (const met of walk(reader, lens.table, lens.open)) {
-    const value = bytes.subarray(met.body, met.end);
-    const { row, type, no } = met;
+  if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
+  for (const { row, type, no, body, end } of walk(reader, table, lens.open)) {
+    if (type === WIRE_TYPE.startGroup) redactMessage(reader, { table: undefined, depth, looks, open: no * 8 + type });
+    if (type !== WIRE_TYPE.length) continue;
+    const value = reader.buffer.subarray(body, end);
     if (row?.inside) {
-      const values = row.field.kind === "map" && contentOf(lens.table, row.name) === "value";
-      redactMessage(value, { table: row.inside, depth, values });
-    } else if (type === WIRE_TYPE.startGroup) redactMessage(value, { table: undefined, depth, open: no * 8 + type });
-    else if (type !== WIRE_TYPE.length) continue;
-    else if (row) redactField(value, lens, row);
-    else redactUnknown(value, depth);
+      const values = row.field.kind === "map" && contentOf(table, row.name) === "value";
+      redactMessage(new Reader(value), { table: row.inside, depth, looks, values });
+    } else if (row) redactField(value, lens, row);
+    else redactUnknown(value, depth, looks);
   }
 }
 
-function redactField(value: Uint8Array, { table, depth, values = false }: Lens, { name, field }: NonNullable<Met["row"]>): void {
+function redactField(value: Uint8Array, { table, depth, looks, values = false }: Lens, { name, field }: NonNullable<Met["row"]>): void {
   if (values) {
     if (name === "value") redactValue(value, depth + 1);
     return;
   }
   const content = contentOf(table, name);
   if (content === "value") redactValue(value, depth + 1);
-  else if (content !== undefined) redactMessage(value, { table: content, depth: depth + 1 });
+  else if (content !== undefined) redactMessage(new Reader(value), { table: content, depth: depth + 1, looks });
   else {
     const rows = TREATMENT.get(table!);
     const treatment = rows && Object.hasOwn(rows, name) ? rows[name] : field.kind === "text" ? "fill" : "keep";
@@ -108,10 +108,11 @@ function redactField(value: Uint8Array, { table, depth, values = false }: Lens, 
   }
 }
 
-/** A field that no table knows: text goes, a message is gone into, other bytes stay (they may be ids). */
-function redactUnknown(value: Uint8Array, depth: number): void {
-  if (printableText(value) !== undefined && !(value[0]! < 0x20 && isMessage(value))) fill(value);
-  else if (isMessage(value)) redactMessage(value, { table: undefined, depth });
+/** A field that no table knows: text goes, a message is gone into, other bytes stay (they may be ids). What may not be looked at goes. */
+function redactUnknown(value: Uint8Array, depth: number, looks: Looks): void {
+  if (!looks.take(value.length)) fill(value);
+  else if (printableText(value) !== undefined && !(value[0]! < 0x20 && isMessage(value))) fill(value);
+  else if (isMessage(value)) redactMessage(new Reader(value), { table: undefined, depth, looks });
 }
 
 /** The strings of a google.protobuf.Value; its keys stay. */

@@ -1,8 +1,7 @@
 import { SCALARS, type ScalarName } from "../../wire/kinds.ts";
 import { decodeValue, LIMITS, Reader, WIRE_TYPE, WireError, type Json } from "../../wire/index.ts";
-import { hex } from "../agent/index.ts";
 import { contentOf, type Content } from "./bytes-content.ts";
-import { isMessage, walk, type AnyTable, type Met } from "./walk.ts";
+import { isMessage, Looks, walk, type AnyTable, type Met } from "./walk.ts";
 
 /** One field as it is shown: as JSON it is a line's part, as text a line. */
 export interface Shown {
@@ -18,6 +17,8 @@ export interface Shown {
   /** The JSON of a google.protobuf.Value. */
   json?: Json;
   hex?: string;
+  /** Set where the frame's bytes had been looked at too often for these to be looked into. */
+  unread?: true;
   /** Bytes of a value that `hex` shows. */
   length?: number;
   /** How many characters of `text`, or bytes of `hex`, are left out. */
@@ -33,6 +34,8 @@ export interface Extent {
   readonly text: number;
   /** Bytes of one hex. */
   readonly bytes: number;
+  /** False where bytes that no table knows are not looked into. */
+  readonly guess?: false;
 }
 
 /** What is shown of a payload. */
@@ -59,7 +62,7 @@ const ENOUGH = Symbol("enough");
 
 /** Shows a payload as far as the extent goes. Never throws: what is malformed becomes the result's `error`. */
 export function showMessage(payload: Uint8Array, table: AnyTable | undefined, extent: Extent): ShownMessage {
-  const show = new Showing(extent);
+  const show = new Showing(extent, payload.length);
   const fields: Shown[] = [];
   try {
     show.message(new Reader(payload), { table, contents: (name) => contentOf(table, name) }, fields, 1);
@@ -81,11 +84,13 @@ interface Lens {
 
 class Showing {
   readonly #extent: Extent;
+  readonly #looks: Looks;
   #left: number;
   drifts = 0;
 
-  constructor(extent: Extent) {
+  constructor(extent: Extent, length: number) {
     this.#extent = extent;
+    this.#looks = new Looks(length);
     this.#left = extent.fields;
   }
 
@@ -100,11 +105,12 @@ class Showing {
         this.drifts++;
       }
       into.push(shown);
-      this.#field(reader.buffer, met, lens, shown, depth);
+      this.#field(reader, met, lens, shown, depth);
     }
   }
 
-  #field(buffer: Uint8Array, met: Met, lens: Lens, shown: Shown, depth: number): void {
+  #field(reader: Reader, met: Met, lens: Lens, shown: Shown, depth: number): void {
+    const { buffer } = reader;
     const { row, type, body, end } = met;
     const value = new Reader(buffer, body, end);
     if (row?.inside) {
@@ -113,7 +119,7 @@ class Showing {
       const contents: Lens["contents"] = (name) => (content && name === "value" ? content : contentOf(inside, name));
       this.message(value, { table: inside, contents }, (shown.fields = []), depth + 1);
     } else if (type === WIRE_TYPE.startGroup) {
-      this.message(value, { table: undefined, contents: () => undefined, open: met.no * 8 + type }, (shown.fields = []), depth + 1);
+      this.message(reader, { table: undefined, contents: () => undefined, open: met.no * 8 + type }, (shown.fields = []), depth + 1);
     } else if (type !== WIRE_TYPE.length) {
       const unknown = type === WIRE_TYPE.varint ? "uint64" : type === WIRE_TYPE.fixed64 ? "fixed64" : "fixed32";
       shown.value = plain(SCALARS[row ? (row.field.kind as ScalarName) : unknown].read(value));
@@ -152,6 +158,11 @@ class Showing {
 
   /** Text where it is printable, else fields where it parses as such, else hex. */
   #guess(bytes: Uint8Array, shown: Shown, depth: number): void {
+    if (this.#extent.guess === false || !this.#looks.take(bytes.length)) {
+      shown.unread = true;
+      this.#hex(bytes, shown);
+      return;
+    }
     const text = printableText(bytes);
     // Only a message starts with a tab or newline and is one to its last byte.
     const fields = (text === undefined || (text !== "" && text < " ")) && depth < LIMITS.depth && isMessage(bytes);
@@ -177,7 +188,7 @@ class Showing {
   #hex(bytes: Uint8Array, shown: Shown): void {
     const limit = this.#extent.bytes;
     shown.length = bytes.length;
-    shown.hex = hex(bytes.subarray(0, limit));
+    shown.hex = hexOf(bytes, limit);
     if (bytes.length > limit) shown.cut = bytes.length - limit;
   }
 }
@@ -197,6 +208,11 @@ export function printableText(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The first bytes as hex. */
+export function hexOf(bytes: Uint8Array, limit: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(limit, bytes.length)).toString("hex");
 }
 
 function plain(value: unknown): number | string | boolean {

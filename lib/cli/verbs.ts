@@ -44,7 +44,7 @@ export const VERBS: readonly Verb[] = [
     options: [
       { name: "hex", meaning: "the arguments are hex, not files; without any, stdin is" },
       { name: "as", value: "NAME", meaning: "the table of bytes without a direction: client, server or a message's name" },
-      { name: "full", meaning: "cut nothing: all fields, texts and bytes" },
+      { name: "full", meaning: "cut no text and no bytes, and show up to 131,072 fields of a frame" },
     ],
     examples: [
       "cursor-wire inspect fixtures/captures/text.jsonl",

@@ -1,0 +1,94 @@
+/** Frames that ask more work of the command than their bytes are worth. */
+import { suite } from "uvu";
+import * as assert from "uvu/assert";
+import { redactPayload } from "../lib/cli/redact.ts";
+import { showMessage, type Extent, type Shown } from "../lib/cli/shown.ts";
+import { LIMITS } from "../wire/index.ts";
+import { written, type Writer } from "../wire/writer.ts";
+import { cli } from "./cli-spawn.ts";
+import { cpuTime } from "./cpu-time.ts";
+
+const test = suite("cli hostile");
+
+const MIB = 1024 * 1024;
+const EXTENT: Extent = { fields: 2000, text: 200, bytes: 48 };
+const LEVELS = 94;
+/** Field 1000, which no table knows. */
+const TAG = { length: 8002, group: 8003, groupEnd: 8004 } as const;
+
+/** Bytes in a field in a field, `levels` deep. */
+function nested(inside: Uint8Array, levels = LEVELS): Uint8Array {
+  const wrap = (writer: Writer, left: number): void => {
+    if (left === 0) return void writer.raw(inside);
+    writer.tag(TAG.length);
+    const start = writer.open();
+    wrap(writer, left - 1);
+    writer.close(start);
+  };
+  return written(wrap, levels);
+}
+
+function inGroups(inside: Uint8Array): Uint8Array {
+  return written((writer: Writer, levels: number) => {
+    for (let level = 0; level < levels; level++) writer.tag(TAG.group);
+    writer.raw(inside);
+    for (let level = 0; level < levels; level++) writer.tag(TAG.groupEnd);
+  }, LEVELS);
+}
+
+/** Fields 15, which no table knows, of a varint each. */
+function tiny(bytes: number): Uint8Array {
+  return new Uint8Array(Buffer.alloc(bytes, Uint8Array.of(0x78, 1)));
+}
+
+/** The innermost field, and how deep it lies. */
+function innermost([field]: readonly Shown[], depth = 1): { field: Shown; depth: number } {
+  return field!.fields === undefined ? { field: field!, depth } : innermost(field!.fields, depth + 1);
+}
+
+function spent(run: () => void): number {
+  const start = cpuTime();
+  run();
+  return cpuTime() - start;
+}
+
+test("the bytes of a frame are looked at eight times, then they stay opaque and say so", () => {
+  const { field, depth } = innermost(showMessage(nested(new Uint8Array(MIB).fill(0xff)), undefined, EXTENT).fields);
+  assert.equal([field.unread, field.hex!.length, depth], [true, 96, 9]);
+});
+
+test("a small frame is gone into as deep as it nests", () => {
+  const { field, depth } = innermost(showMessage(nested(Uint8Array.of(0xff)), undefined, EXTENT).fields);
+  assert.equal([field.unread, field.hex, depth], [undefined, "ff", LEVELS]);
+});
+
+test("inspect says what was not looked into", async () => {
+  const { stdout } = await cli(["inspect"], { input: nested(new Uint8Array(MIB).fill(0xff)) });
+  assert.match(stdout, / 1000 length \d+ bytes, not looked into [0-9a-f]{96} … \d+ more bytes\n/);
+});
+
+test("redaction masks what it may not look at, and keeps the frame's structure", () => {
+  const payload = nested(new Uint8Array(MIB).fill(0xff));
+  const before = payload.length;
+  redactPayload(payload, "server");
+  assert.equal([payload.length, payload.includes(0xff), payload.at(-1)], [before, false, 0x78]);
+  assert.is(innermost(showMessage(payload, undefined, EXTENT).fields).depth, 9);
+});
+
+test("groups are read once, however deep they nest", () => {
+  const payload = inGroups(tiny(8 * MIB));
+  assert.ok(spent(() => redactPayload(payload, "server")) < 1_200);
+});
+
+test("a walk through tiny fields takes time by the byte", () => {
+  const payload = tiny(4 * MIB);
+  assert.ok(spent(() => redactPayload(payload, "server")) < 1_500);
+});
+
+test("inspect --full shows as many fields as a message may have elements", async () => {
+  const { stdout } = await cli(["inspect", "--full", "--as", "server"], { input: tiny(2 * LIMITS.elements + 2) });
+  assert.is(stdout.split("\n").filter((line) => line.startsWith("  15 varint 1")).length, LIMITS.elements);
+  assert.match(stdout, /  … more fields than 131072\n$/);
+});
+
+test.run();
