@@ -1,6 +1,7 @@
 /** Frames that ask more work of the command than their bytes are worth. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { jsonLine, printable } from "../lib/cli/printable.ts";
 import { redactPayload } from "../lib/cli/redact.ts";
 import { showMessage, type Extent, type Shown } from "../lib/cli/shown.ts";
 import { LIMITS } from "../wire/index.ts";
@@ -89,6 +90,22 @@ test("inspect --full shows as many fields as a message may have elements", async
   const { stdout } = await cli(["inspect", "--full", "--as", "server"], { input: tiny(2 * LIMITS.elements + 2) });
   assert.is(stdout.split("\n").filter((line) => line.startsWith("  15 varint 1")).length, LIMITS.elements);
   assert.match(stdout, /  … more fields than 131072\n$/);
+});
+
+test("each unit of a text is shown as it may be on a terminal", () => {
+  const all = String.fromCharCode(...Array(0x10000).keys());
+  const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f]/g, (unit) => String.fromCharCode(0x2400 + unit.charCodeAt(0)));
+  assert.is(printable(all), plain(all).replace("\x7f", "\u2421").replace(/[\x80-\x9f]/g, "\ufffd"));
+  const line = jsonLine(all);
+  assert.is(JSON.parse(line), all);
+  assert.is(line.replace(/\\u(00[789]\w|202[89])/g, "").match(/[\x7f-\x9f\u2028\u2029]/), null);
+  assert.match(line, "\\u007f\\u0080");
+  assert.is(jsonLine("é\u2028"), '"é\\u2028"');
+});
+
+test("control characters cost no more than a text's length", () => {
+  assert.ok(spent(() => printable("\u0001".repeat(8 * MIB))) < 800);
+  assert.ok(spent(() => jsonLine("\u007f".repeat(4 * MIB))) < 800);
 });
 
 test.run();

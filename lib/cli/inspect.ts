@@ -144,7 +144,7 @@ class Inspection {
     }
     if (out.json) out.object({ ...facts, endStream: error === undefined ? JSON.parse(text!) : null, ...(error !== undefined && { text, error }) });
     else {
-      out.line(`  ${text === undefined ? out.style.dim(`${payload.length} bytes`) : printable(text).slice(0, this.#extent.text * 10)}`);
+      out.line(`  ${text === undefined ? out.style.dim(`${payload.length} bytes`) : printable(text.slice(0, this.#extent.text * 10))}`);
       if (error !== undefined) out.line(out.style.red(`  ! malformed: ${error}`));
     }
   }
