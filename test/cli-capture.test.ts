@@ -72,6 +72,7 @@ test("a line over 24 MiB is refused before it is all held", async () => {
 const BAD: [name: string, text: string, message: string][] = [
   ["nothing", "", "f: it is empty"],
   ["no JSON", "capture", "f:1: the line is no JSON; each line of a capture is an object"],
+  ["brackets alone", "[".repeat(1001), "f:1: it holds more than 1000 values"],
   ["no object", "[1]", "f:1: the line is no JSON object"],
   ["null", "null", "f:1: the line is no JSON object"],
   ["no header", "{}", 'f:1: the first line has no "capture": 1'],

@@ -41,6 +41,7 @@ for (const [name, content, said] of HOSTS)
 
 const REFUSED: [name: string, content: () => string, error: RegExp][] = [
   ["a script over 16 MiB", () => SCRIPT + " ".repeat(16 * MIB - SCRIPT.length + 1), /^error local script_invalid: .*file: it is over 16777216 bytes\nnext step: A script is/],
+  ["a script of brackets alone", () => "[".repeat(16 * MIB), /^error local script_invalid: .*file: it holds more than 1000000 values\nnext step: A script is/],
   ["a capture with a line over 24 MiB", () => `${CAPTURE}${" ".repeat(24 * MIB + 1)}`, /^error local line_too_long: .*file:\d+: the line is over/],
   ["an empty file", () => "", /^error local script_invalid/],
   ["a brace alone", () => "{", /^error local capture_invalid: \S*file:1: the line is no JSON; each line of a capture is an object\n/],

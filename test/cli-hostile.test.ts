@@ -1,9 +1,14 @@
 /** Frames that ask more work of the command than their bytes are worth. */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
+import { AgentServerMessage, blobId, hex } from "../lib/agent/index.ts";
 import { jsonLine, printable } from "../lib/cli/printable.ts";
+import { recordedRequest } from "../lib/cli/recorded-request.ts";
+import type { Recording } from "../lib/cli/recording.ts";
 import { redactPayload } from "../lib/cli/redact.ts";
 import { showMessage, type Extent, type Shown } from "../lib/cli/shown.ts";
+import { parseJson } from "../lib/loopback/json.ts";
+import { promptMessage } from "../lib/loopback/verify.ts";
 import { LIMITS } from "../wire/index.ts";
 import { written, type Writer } from "../wire/writer.ts";
 import { cli } from "./cli-spawn.ts";
@@ -106,6 +111,32 @@ test("each unit of a text is shown as it may be on a terminal", () => {
 test("control characters cost no more than a text's length", () => {
   assert.ok(spent(() => printable("\u0001".repeat(8 * MIB))) < 800);
   assert.ok(spent(() => jsonLine("\u007f".repeat(4 * MIB))) < 800);
+});
+
+/** A list in a prompt's message with one value too many. */
+const MANY = `{"content":[${"0,".repeat(LIMITS.elements)}0]}`;
+/** Brackets that JSON.parse takes seconds for. */
+const BRACKETS = "[".repeat(16 * MIB);
+
+test("the values of JSON are counted outside of its strings, and before it is parsed", () => {
+  assert.equal(parseJson('{"a":"[\\"[,[","b":[]}', 3), { a: '["[,[', b: [] });
+  assert.throws(() => parseJson('{"a":"[\\"[,[","b":[]}', 2), /^it holds more than 2 values$/);
+  for (const text of ['"', '["\\', "[", ""]) assert.throws(() => parseJson(text, 9), (error: Error) => error.name === "SyntaxError");
+  assert.ok(spent(() => assert.throws(() => parseJson(BRACKETS, LIMITS.elements))) < 500);
+});
+
+test("a blob of too many values is masked whole, and is no root prompt", () => {
+  const payload = AgentServerMessage.encode({ kvServerMessage: { setBlobArgs: { blobData: Buffer.from(MANY) } } });
+  redactPayload(payload, "server");
+  assert.is(Buffer.from(payload).includes("content"), false);
+  assert.equal(promptMessage(Buffer.from(MANY)), { wrong: "a root prompt message is no UTF-8 JSON (§3)" });
+});
+
+test("rules of brackets alone are not looked for in a recorded blob", () => {
+  const blob = Buffer.from(BRACKETS);
+  const request = { conversationState: { rootPromptMessagesJson: [blobId(blob)] } };
+  const recording = { request, tools: [], blobs: new Map([[hex(blobId(blob)), blob]]) } as unknown as Recording;
+  assert.ok(spent(() => assert.is(recordedRequest(recording).request.systemPrompt, "")) < 1_500);
 });
 
 test.run();

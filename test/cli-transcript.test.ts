@@ -71,6 +71,7 @@ const PLANTED: [name: string, plant: (file: string) => void, words: RegExp][] = 
   ["a link to a transcript", (file) => (writeFileSync(`${file}.other`, JSON.stringify(MESSAGES)), symlinkSync(`${file}.other`, file)), /is a link, not a file/],
   ["a folder", (file) => mkdirSync(file), /is a folder, not a file/],
   ["a file over 64 MiB", (file) => (writeFileSync(file, ""), truncateSync(file, 64 * 1024 * 1024 + 1)), /is over 67108864 bytes/],
+  ["brackets alone", (file) => writeFileSync(file, "[".repeat(1_000_001)), /it holds more than 1000000 values/],
 ];
 for (const [name, plant, words] of PLANTED)
   test(`${name} in a transcript's place is refused with what to do`, () =>

@@ -1,5 +1,6 @@
 import type { PlayedFrame } from "../loopback/capture.ts";
 import { demoScript, scriptsFromJson, startLoopback, type Loopback, type LoopbackOptions } from "../loopback/index.ts";
+import { parseJson } from "../loopback/json.ts";
 import { linesOfCapture } from "./capture.ts";
 import { Failure } from "./failure.ts";
 import { inputOf, type Input } from "./input.ts";
@@ -23,8 +24,9 @@ export async function startHost(file: string | undefined, context: Pick<Context,
   }
 }
 
-/** The most bytes of a script. */
+/** The most bytes of a script, and the most values in it. */
 const SCRIPT_BYTES = 16 * 1024 * 1024;
+const SCRIPT_VALUES = 1_000_000;
 
 /** What stands in front of either: blanks, and the bytes of a byte order mark. */
 const BLANK = /^[\s\xef\xbb\xbf]*/;
@@ -37,7 +39,7 @@ async function readScript({ name, chunks }: Input): Promise<LoopbackOptions> {
   if (head.startsWith("{")) return { capture: await framesOf(all, name) };
   const content = await textOf(all, name);
   try {
-    return { script: scriptsFromJson(JSON.parse(content)) };
+    return { script: scriptsFromJson(parseJson(content, SCRIPT_VALUES)) };
   } catch (error) {
     throw invalid(name, (error as Error).message);
   }

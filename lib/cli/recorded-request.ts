@@ -1,6 +1,7 @@
 /** The way back: from a recorded run request to what its host must have asked, and to what it cannot be made of again. */
-import type { Decoded } from "../../wire/index.ts";
+import { LIMITS, type Decoded } from "../../wire/index.ts";
 import { blobId, ConversationStateStructure, hex, type UserMessage as WireUserMessage } from "../agent/index.ts";
+import { parseJson } from "../loopback/json.ts";
 import { policyText } from "../session/native/policy.ts";
 import type { RecordedBase } from "../session/open.ts";
 import { contextBlob, isNewState } from "../session/run-request.ts";
@@ -66,7 +67,7 @@ function promptOf(state: Decoded<typeof ConversationStateStructure>, { selectedC
 /** What the rules blob says; undefined where the blob is another. */
 function rulesIn(blob: Uint8Array): string | undefined {
   try {
-    const message = JSON.parse(Buffer.from(blob).toString()) as { content?: { text?: unknown }[] } | null;
+    const message = parseJson(Buffer.from(blob).toString(), LIMITS.elements) as { content?: { text?: unknown }[] } | null;
     return /^<rules>\n(.*)\n<\/rules>$/s.exec(String(message?.content?.[0]?.text))?.[1];
   } catch {
     return undefined;

@@ -17,6 +17,7 @@ import {
   SetBlobArgs,
 } from "../agent/index.ts";
 import type { CapturedFrame } from "../loopback/capture-line.ts";
+import { parseJson } from "../loopback/json.ts";
 import { contentOf } from "./bytes-content.ts";
 import { printableText } from "./shown.ts";
 import { isMessage, Looks, walk, type AnyTable, type Met } from "./walk.ts";
@@ -134,12 +135,12 @@ function* inner(bytes: Uint8Array): Generator<{ no: number; bytes: Uint8Array }>
     if (type === WIRE_TYPE.length) yield { no, bytes: bytes.subarray(body, end) };
 }
 
-/** A blob that is text: the string values of JSON are filled, so that it stays JSON; any other text is filled whole. */
+/** A blob that is text: the string values of JSON are filled, so that it stays JSON; any other text is filled whole, and JSON of very many values. */
 function redactBlob(bytes: Uint8Array): void {
   const text = printableText(bytes);
   if (text === undefined) return;
   try {
-    JSON.parse(text);
+    parseJson(text, LIMITS.elements);
   } catch {
     fill(bytes);
     return;

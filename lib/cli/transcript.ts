@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { DISK, temporaryName } from "../driver/disk.ts";
 import { locked } from "../driver/file-lock.ts";
 import { fileName } from "../driver/file-name.ts";
+import { parseJson } from "../loopback/json.ts";
 import { checkRequest } from "../session/check-request.ts";
 import type { Message } from "../session/turn.ts";
 import { Failure, fileFailure } from "./failure.ts";
@@ -16,20 +17,23 @@ export function transcriptFile(folder: string, sessionId: string): string {
   return join(folder, `${fileName(sessionId)}.transcript.json`);
 }
 
-/** The most bytes of a transcript that are read. */
+/** The most bytes of a transcript that are read, and the most values in it. */
 const FILE_BYTES = 64 * 1024 * 1024;
+const VALUES = 1_000_000;
 
 /**
  * The messages of a transcript; none where there is no such file, or where it holds something else.
- * @throws Failure `file_unreadable`, at once where it is a link, a pipe, a device, or over 64 MiB
+ * @throws Failure `file_unreadable`, at once where it is a link, a pipe, a device, over 64 MiB, or of more than a
+ *   million values
  */
 export async function loadTranscript(file: string): Promise<Message[]> {
   const bytes = await read(file);
   if (bytes === undefined) return [];
   try {
-    const messages = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+    const messages = parseJson(new TextDecoder().decode(bytes), VALUES);
     return Array.isArray(messages) && areMessages(messages) ? messages : [];
-  } catch {
+  } catch (error) {
+    if (error instanceof RangeError) throw unreadable(error.message);
     return [];
   }
 }
@@ -42,8 +46,12 @@ async function read(file: string): Promise<Uint8Array | undefined> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== undefined) throw fileFailure("read", file, error);
-    throw new Failure("file_unreadable", `cannot read the transcript: ${message}`, "Move it away, and the session begins anew, or name another --session.");
+    throw unreadable(message);
   }
+}
+
+function unreadable(why: string): Failure {
+  return new Failure("file_unreadable", `cannot read the transcript: ${why}`, "Move it away, and the session begins anew, or name another --session.");
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { HEADER_LENGTH } from "../../wire/index.ts";
 import type { CapturedFrame } from "../driver/provider.ts";
+import { parseJson } from "./json.ts";
 import { isRecord, ScriptError, shown } from "./shape.ts";
 
 export type { CapturedFrame };
@@ -63,14 +64,17 @@ export async function* captureLines(lines: Iterable<Line> | AsyncIterable<Line>,
   if (first) throw new ScriptError(file, "it is empty");
 }
 
+/** The most values of one line: those that are read are eight at most. */
+const VALUES = 1000;
+
 type Refuse = (why: string) => ScriptError;
 
 function objectOf(text: string, refuse: Refuse): Record<string, unknown> {
   let json: unknown;
   try {
-    json = JSON.parse(text);
-  } catch {
-    throw refuse("the line is no JSON; each line of a capture is an object");
+    json = parseJson(text, VALUES);
+  } catch (error) {
+    throw refuse(error instanceof RangeError ? error.message : "the line is no JSON; each line of a capture is an object");
   }
   if (!isRecord(json)) throw refuse("the line is no JSON object");
   return json;

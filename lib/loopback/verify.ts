@@ -1,6 +1,7 @@
-import { bytes, decodeValue, encodeFields, fields, message, nested, WIRE_TYPE } from "../../wire/index.ts";
+import { bytes, decodeValue, encodeFields, fields, LIMITS as WIRE, message, nested, WIRE_TYPE } from "../../wire/index.ts";
 import type { ConnectCode, Decoded, Json, WireField } from "../../wire/index.ts";
 import { LIMITS, SelectedContextBlob, type AgentRunRequest, type McpToolDefinition, type RequestContext } from "../agent/index.ts";
+import { parseJson } from "./json.ts";
 import { isRecord, shown } from "./shape.ts";
 
 type RunRequest = Decoded<typeof AgentRunRequest>;
@@ -136,7 +137,7 @@ function split(state: Uint8Array): { prompt: Uint8Array[]; rest: Uint8Array } {
 /** JSON in the bytes of a root prompt blob, or what is wrong with it. */
 export function promptMessage(blob: Uint8Array): { json: Json } | { wrong: string } {
   try {
-    const parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(blob)) as Json;
+    const parsed = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(blob), WIRE.elements) as Json;
     return isRecord(parsed) ? { json: parsed } : { wrong: `a root prompt message is ${shown(parsed)} (§3)` };
   } catch {
     return { wrong: "a root prompt message is no UTF-8 JSON (§3)" };
