@@ -183,6 +183,11 @@ const SECRET = "sécret";
 const FILLED = "x".repeat(Buffer.from(SECRET).length);
 const text = { interactionUpdate: { textDelta: { text: SECRET } } };
 
+/** A call whose argument `a` is a Value of these bytes. */
+function argument(value: string): Uint8Array {
+  return AgentServerMessage.encode({ execServerMessage: { id: 1, mcpArgs: { args: new Map([["a", bytes(value)]]) } } });
+}
+
 const REDACTED: [name: string, from: "client" | "server", payload: Uint8Array, expected: Uint8Array][] = [
   ["text", "server", AgentServerMessage.encode(text), AgentServerMessage.encode({ interactionUpdate: { textDelta: { text: FILLED } } })],
   [
@@ -201,6 +206,12 @@ const REDACTED: [name: string, from: "client" | "server", payload: Uint8Array, e
   ["an unknown text in an unknown message", "server", bytes("4a050a03616263"), bytes("4a050a03787878")],
   ["a text in an unknown group", "server", bytes("4b0a036162634c"), bytes("4b0a037878784c")],
   ["nothing of unknown numbers and bytes", "server", bytes("48054a02ff00"), bytes("48054a02ff00")],
+  ["what a Value holds beside its kind", "server", argument("4a026869"), argument("4a027878")],
+  ["a group in a Value", "server", argument("4b0a0361626b4c"), argument("4b0a037878784c")],
+  ["what a Struct holds beside its fields", "server", argument("2a044a026869"), argument("2a044a027878")],
+  ["what an entry holds beside key and value", "server", argument("2a090a070a016b1a026869"), argument("2a090a070a016b1a027878")],
+  ["what a list holds beside its values", "server", argument("32044a026869"), argument("32044a027878")],
+  ["the strings of lists in objects, but no keys", "server", argument("2a110a0f0a016b120a32080a061a0461626364"), argument("2a110a0f0a016b120a32080a061a0478787878")],
   ["a blob that is JSON, and leaves it JSON", "client", blob(`{"role":"user","content":[{"type":"text","text":"a\\"b${SECRET}"}, "c" ],"n":1}`), blob(`{"role":"user","content":[{"type":"text","text":"xxxx${FILLED}"}, "x" ],"n":1}`)],
   ["a blob that is other text", "client", blob(`no json ${SECRET}`), blob("x".repeat(8) + FILLED)],
   ["nothing of a blob that is no text", "client", blob("\u0000\u0001"), blob("\u0000\u0001")],

@@ -2,7 +2,7 @@
  * Redaction (DESIGN §8): texts become filler of the same length, so that every length in the frame, and so its
  * structure, stays what it was. What stays readable: names of tools and models, ids, keys of JSON, numbers.
  */
-import { FLAG, HEADER_LENGTH, LIMITS, Reader, WIRE_TYPE, WireError } from "../../wire/index.ts";
+import { FLAG, HEADER_LENGTH, LIMITS, map, message, nested, Reader, repeated, string, text, WIRE_TYPE, WireError } from "../../wire/index.ts";
 import {
   AgentClientMessage,
   AgentServerMessage,
@@ -38,8 +38,10 @@ const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = ne
   [McpImageContent as AnyTable, { data: "fill" }],
 ]);
 
-/** The field of google.protobuf.Value that holds a string; Struct's map has keys, which stay, at 1. */
-const VALUE = { string: 3, struct: 5, list: 6 } as const;
+/** google.protobuf's Value, Struct and ListValue as tables: strings are `text` and go, keys are `string` and stay. */
+const Value = message({ string: text(3), struct: nested(5, () => Struct), list: nested(6, () => ListValue) }) as AnyTable;
+const Struct = message({ fields: map(1, string(1), nested(2, Value)) }) as AnyTable;
+const ListValue = message({ values: repeated(nested(1, Value)) }) as AnyTable;
 
 /**
  * The frame with its texts replaced: same length, same structure. An end-stream envelope stays as it is, for its words
@@ -95,12 +97,11 @@ function redactMessage(reader: Reader, lens: Lens): void {
 
 function redactField(value: Uint8Array, { table, depth, looks, values = false }: Lens, { name, field }: NonNullable<Met["row"]>): void {
   if (values) {
-    if (name === "value") redactValue(value, depth + 1);
+    if (name === "value") redactMessage(new Reader(value), { table: Value, depth: depth + 1, looks });
     return;
   }
   const content = contentOf(table, name);
-  if (content === "value") redactValue(value, depth + 1);
-  else if (content !== undefined) redactMessage(new Reader(value), { table: content, depth: depth + 1, looks });
+  if (content !== undefined) redactMessage(new Reader(value), { table: content === "value" ? Value : content, depth: depth + 1, looks });
   else {
     const rows = TREATMENT.get(table!);
     const treatment = rows && Object.hasOwn(rows, name) ? rows[name] : field.kind === "text" ? "fill" : "keep";
@@ -116,31 +117,12 @@ function redactUnknown(value: Uint8Array, depth: number, looks: Looks): void {
   else if (isMessage(value)) redactMessage(new Reader(value), { table: undefined, depth, looks });
 }
 
-/** The strings of a google.protobuf.Value; its keys stay. */
-function redactValue(bytes: Uint8Array, depth: number): void {
-  const reader = new Reader(bytes);
-  if (depth > LIMITS.depth) reader.fail("depth", 0);
-  for (const { no, type, body, end } of walk(reader, undefined)) {
-    if (type !== WIRE_TYPE.length) continue;
-    const value = bytes.subarray(body, end);
-    if (no === VALUE.string) fill(value);
-    else if (no === VALUE.struct) {
-      for (const entry of inner(value)) for (const part of inner(entry.bytes)) if (part.no === 2) redactValue(part.bytes, depth + 2);
-    } else if (no === VALUE.list) for (const element of inner(value)) redactValue(element.bytes, depth + 1);
-  }
-}
-
-function* inner(bytes: Uint8Array): Generator<{ no: number; bytes: Uint8Array }> {
-  for (const { no, type, body, end } of walk(new Reader(bytes), undefined))
-    if (type === WIRE_TYPE.length) yield { no, bytes: bytes.subarray(body, end) };
-}
-
 /** A blob that is text: the string values of JSON are filled, so that it stays JSON; any other text is filled whole, and JSON of very many values. */
 function redactBlob(bytes: Uint8Array): void {
-  const text = printableText(bytes);
-  if (text === undefined) return;
+  const json = printableText(bytes);
+  if (json === undefined) return;
   try {
-    parseJson(text, LIMITS.elements);
+    parseJson(json, LIMITS.elements);
   } catch {
     fill(bytes);
     return;
