@@ -82,13 +82,13 @@ test("redaction masks what it may not look at, and keeps the frame's structure",
 });
 
 test("groups are read once, however deep they nest", () => {
-  const payload = inGroups(tiny(8 * MIB));
-  assert.ok(spent(() => redactPayload(payload, "server")) < 1_200);
+  const payload = inGroups(tiny(4 * MIB));
+  assert.ok(spent(() => redactPayload(payload, "server")) < 800);
 });
 
 test("a walk through tiny fields takes time by the byte", () => {
-  const payload = tiny(4 * MIB);
-  assert.ok(spent(() => redactPayload(payload, "server")) < 1_500);
+  const payload = tiny(MIB);
+  assert.ok(spent(() => redactPayload(payload, "server")) < 600);
 });
 
 test("inspect --full shows as many fields as a message may have elements", async () => {
@@ -109,8 +109,8 @@ test("each unit of a text is shown as it may be on a terminal", () => {
 });
 
 test("control characters cost no more than a text's length", () => {
-  assert.ok(spent(() => printable("\u0001".repeat(8 * MIB))) < 800);
-  assert.ok(spent(() => jsonLine("\u007f".repeat(4 * MIB))) < 800);
+  assert.ok(spent(() => printable("\u0001".repeat(4 * MIB))) < 500);
+  assert.ok(spent(() => jsonLine("\u007f".repeat(2 * MIB))) < 400);
 });
 
 /** A list in a prompt's message with one value too many. */
