@@ -20,3 +20,6 @@ export function random(seed: number): Random {
   const below = (count: number): number => Math.floor(next() * count);
   return { below, pick: (items) => items[below(items.length)]! };
 }
+
+/** How many times as much the random tests do as they do by default. */
+export const FUZZ_TIMES = Number(process.env["FUZZ_TIMES"] ?? 1);

@@ -1,7 +1,7 @@
 /**
- * The core against 1,000 services that say anything, valid or not, in any order, with clocks, results and aborts between.
+ * The core against hundreds of services that say anything, valid or not, in any order, with clocks, results and aborts between.
  * Whatever they do: no exception, one end and nothing after it, every request answered once. The seed is printed;
- * `FUZZ_SEED` repeats a run.
+ * `FUZZ_SEED` repeats a run; `FUZZ_TIMES=10` does ten times as much.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -10,11 +10,11 @@ import type { TransportEnd } from "../lib/session/failures.ts";
 import { TIMERS, type Timer } from "../lib/session/timers.ts";
 import type { Handle, TurnRequest } from "../lib/session/turn.ts";
 import { CONNECT_CODES, encodeValue, WireError, type Decoded } from "../wire/index.ts";
-import { random, type Random } from "./random.ts";
+import { FUZZ_TIMES, random, type Random } from "./random.ts";
 import { after, request, results, Rig, TOOLS } from "./session-rig.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20261);
-const RUNS = 1_000;
+const RUNS = 500 * FUZZ_TIMES;
 const STEPS = 24;
 console.log(`session fuzz: FUZZ_SEED=${SEED}`);
 const test = suite("session fuzz");

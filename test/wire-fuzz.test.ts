@@ -1,6 +1,6 @@
 /**
  * Any bytes give a value or a WireError, never another exception, and never cost more than their length allows. Bytes
- * are noise, and vectors that were cut, changed, joined and nested. The seed is printed; `FUZZ_SEED` repeats a run.
+ * are noise, and vectors that were cut, changed, joined and nested. The seed is printed; `FUZZ_SEED` repeats a run; `FUZZ_TIMES=10` does ten times as much.
  */
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
@@ -11,11 +11,11 @@ import { hot } from "../lib/agent/hot.ts";
 import { decodeEndStream, decodeValue, encodeEnvelope, encodeFields, encodeValue, EnvelopeReader, fields, message, Reader, WireError, type Message } from "../wire/index.ts";
 import { readValue } from "../wire/value.ts";
 import { bytes, hex } from "./check.ts";
-import { random, type Random } from "./random.ts";
+import { FUZZ_TIMES, random, type Random } from "./random.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_201);
 /** How long each test goes on at most, and for how many inputs. */
-const LIMIT = { ms: 600, inputs: 4000 } as const;
+const LIMIT = { ms: 600 * FUZZ_TIMES, inputs: 2000 * FUZZ_TIMES } as const;
 
 const test = suite(`wire fuzz, seed ${SEED}`);
 console.log(`wire fuzz: FUZZ_SEED=${SEED}`);
