@@ -1,21 +1,19 @@
-/** Captures: reading, writing, recording and redacting them (DESIGN §8). */
+/** Captures: reading, writing and recording them (DESIGN §8). */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
-import { AgentClientMessage, AgentServerMessage } from "../lib/agent/index.ts";
 import { linesOfCapture } from "../lib/cli/capture.ts";
 import { Failure } from "../lib/cli/failure.ts";
 import { linesOf } from "../lib/cli/lines.ts";
 import { Recorder } from "../lib/cli/record.ts";
-import { redact, redactPayload } from "../lib/cli/redact.ts";
 import { captureFrames } from "../lib/loopback/capture.ts";
 import { frameLine, headerLine, RPC, type CapturedFrame, type CaptureLine } from "../lib/loopback/capture-line.ts";
 import { ScriptError } from "../lib/loopback/index.ts";
-import { decodeValue, encodeEnvelope, encodeValue, fields, type WireField } from "../wire/index.ts";
-import { bytes, chunkings, hex, rejects } from "./check.ts";
+import { encodeEnvelope } from "../wire/index.ts";
+import { bytes, chunkings, rejects } from "./check.ts";
 
 const test = suite("cli capture");
 
@@ -179,84 +177,6 @@ test("a recorder that cannot write says so before anything is sent", () => {
   }
 });
 
-const SECRET = "sécret";
-const FILLED = "x".repeat(Buffer.from(SECRET).length);
-const text = { interactionUpdate: { textDelta: { text: SECRET } } };
-
-/** A call whose argument `a` is a Value of these bytes. */
-function argument(value: string): Uint8Array {
-  return AgentServerMessage.encode({ execServerMessage: { id: 1, mcpArgs: { args: new Map([["a", bytes(value)]]) } } });
-}
-
-const REDACTED: [name: string, from: "client" | "server", payload: Uint8Array, expected: Uint8Array][] = [
-  ["text", "server", AgentServerMessage.encode(text), AgentServerMessage.encode({ interactionUpdate: { textDelta: { text: FILLED } } })],
-  [
-    "arguments but not their names, ids, tools and numbers",
-    "server",
-    call(SECRET, "name", 1),
-    call(FILLED, "name", 1),
-  ],
-  [
-    "the user's text and the workspace but not model and ids",
-    "client",
-    opener(SECRET),
-    opener(FILLED),
-  ],
-  ["an unknown text", "server", bytes("4a026869"), bytes("4a027878")],
-  ["an unknown text in an unknown message", "server", bytes("4a050a03616263"), bytes("4a050a03787878")],
-  ["a text in an unknown group", "server", bytes("4b0a036162634c"), bytes("4b0a037878784c")],
-  ["nothing of unknown numbers and bytes", "server", bytes("48054a02ff00"), bytes("48054a02ff00")],
-  ["what a Value holds beside its kind", "server", argument("4a026869"), argument("4a027878")],
-  ["a group in a Value", "server", argument("4b0a0361626b4c"), argument("4b0a037878784c")],
-  ["what a Struct holds beside its fields", "server", argument("2a044a026869"), argument("2a044a027878")],
-  ["what an entry holds beside key and value", "server", argument("2a090a070a016b1a026869"), argument("2a090a070a016b1a027878")],
-  ["what a list holds beside its values", "server", argument("32044a026869"), argument("32044a027878")],
-  ["the strings of lists in objects, but no keys", "server", argument("2a110a0f0a016b120a32080a061a0461626364"), argument("2a110a0f0a016b120a32080a061a0478787878")],
-  ["a blob that is JSON, and leaves it JSON", "client", blob(`{"role":"user","content":[{"type":"text","text":"a\\"b${SECRET}"}, "c" ],"n":1}`), blob(`{"role":"user","content":[{"type":"text","text":"xxxx${FILLED}"}, "x" ],"n":1}`)],
-  ["a blob that is other text", "client", blob(`no json ${SECRET}`), blob("x".repeat(8) + FILLED)],
-  ["nothing of a blob that is no text", "client", blob("\u0000\u0001"), blob("\u0000\u0001")],
-  ["all of what can't be read", "server", bytes("0a05ffff"), bytes("78787878")],
-];
-for (const [name, from, payload, expected] of REDACTED)
-  test(`redacts ${name}`, () => {
-    const frame = redact({ at: 1, from, envelope: encodeEnvelope(0, payload) });
-    assert.is(hex(frame.envelope), hex(encodeEnvelope(0, expected)));
-    assert.is(frame.at, 1);
-  });
-
-test("a redacted frame has the structure of the original", () => {
-  for (const payload of [AgentServerMessage.encode(text), call(SECRET, "t", 1)]) {
-    const copy = payload.slice();
-    redactPayload(copy, "server");
-    assert.equal(shape(fields(copy)), shape(fields(payload)));
-  }
-});
-
-test("redaction does not touch the frame it was given", () => {
-  const envelope = encodeEnvelope(0, AgentServerMessage.encode(text));
-  const before = hex(envelope);
-  redact({ at: 0, from: "server", envelope });
-  assert.is(hex(envelope), before);
-});
-
-test("an end-stream stays, a compressed payload is filled", () => {
-  const end = { at: 0, from: "server", envelope: encodeEnvelope(2, Buffer.from('{"error":{"code":"internal"}}')) } as const;
-  assert.equal(redact(end), end);
-  assert.is(hex(redact({ ...end, envelope: encodeEnvelope(1, bytes("0102")) }).envelope), "01000000027878");
-});
-
-test("nested values are redacted to the depth that the codec reads, and filled beyond", () => {
-  let deep: unknown = SECRET;
-  for (let depth = 0; depth < 30; depth++) deep = depth % 2 === 0 ? [deep] : { k: deep };
-  const payload = call(deep, "t", 1);
-  redactPayload(payload, "server");
-  const args = AgentServerMessage.decode(payload).execServerMessage!.mcpArgs!.args!.get("a")!;
-  assert.match(JSON.stringify(decodeValue(args)), FILLED);
-  const groups = bytes("4b".repeat(300) + "4c".repeat(300));
-  redactPayload(groups, "server");
-  assert.is(hex(groups), "78".repeat(600));
-});
-
 test.run();
 
 async function read(content: string): Promise<CaptureLine[]> {
@@ -267,30 +187,6 @@ async function read(content: string): Promise<CaptureLine[]> {
 
 function frame(change: Record<string, unknown>): string {
   return headerLine(HEADER) + JSON.stringify({ ...JSON.parse(frameLine(FRAME)), ...change });
-}
-
-function call(value: unknown, tool: string, id: number): Uint8Array {
-  return AgentServerMessage.encode({ execServerMessage: { id, mcpArgs: { name: tool, args: new Map([["a", encodeValue(value)], ["n", encodeValue(5)]]), toolCallId: "call", toolName: tool } } });
-}
-
-function opener(secret: string): Uint8Array {
-  return AgentClientMessage.encode({
-    runRequest: {
-      conversationState: { previousWorkspaceUris: [secret] },
-      action: { userMessageAction: { userMessage: { text: secret, messageId: "id" } } },
-      mcpTools: { mcpTools: [{ name: "tool", description: secret, inputSchema: encodeValue({ type: secret, n: [secret, 1, true] }), toolName: "tool" }] },
-      conversationId: "conversation",
-      requestedModel: { modelId: "model" },
-    },
-  });
-}
-
-function blob(content: string): Uint8Array {
-  return AgentClientMessage.encode({ kvClientMessage: { id: 1, getBlobResult: { blobData: Buffer.from(content) } } });
-}
-
-function shape(list: readonly WireField[]): unknown {
-  return list.map(({ no, type, raw }) => [no, type, raw!.length]);
 }
 
 async function* each(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {

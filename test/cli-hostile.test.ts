@@ -91,6 +91,16 @@ test("a walk through tiny fields takes time by the byte", () => {
   assert.ok(spent(() => redactPayload(payload, "server")) < 600);
 });
 
+/** Fields that no table knows, which cost most to tell from text or from a message. */
+const UNITS = { "messages in messages": "22051a03120161", "neither text nor message": "7a01ff", text: "7a0161", nothing: "7a00", "text beside JSON": "22061a040a027b7d" };
+for (const [name, unit] of Object.entries(UNITS))
+  test(`guessing at many small fields takes time by the byte: ${name}`, () => {
+    const unitBytes = Buffer.from(unit, "hex");
+    const payload = (): Uint8Array => new Uint8Array(Buffer.alloc(Math.floor(MIB / unitBytes.length) * unitBytes.length, unitBytes));
+    assert.ok(spent(() => redactPayload(payload(), "server")) < 1_000);
+    assert.ok(spent(() => showMessage(payload(), undefined, { ...EXTENT, fields: LIMITS.elements })) < 2_000);
+  });
+
 test("inspect --full shows as many fields as a message may have elements", async () => {
   const { stdout } = await cli(["inspect", "--full", "--as", "server"], { input: tiny(2 * LIMITS.elements + 2) });
   assert.is(stdout.split("\n").filter((line) => line.startsWith("  15 varint 1")).length, LIMITS.elements);

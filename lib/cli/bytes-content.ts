@@ -10,10 +10,10 @@ import type { AnyTable } from "./walk.ts";
 /** What a field of kind `bytes` is known to hold: the bytes of a `google.protobuf.Value`, or those of a table. */
 export type Content = "value" | AnyTable;
 
-/** Table → field → what its bytes hold. A map's row stands for the map's values. */
+/** Table → field → what its bytes hold. The values of a map are `map.value`. */
 const CONTENT: ReadonlyMap<AnyTable, Readonly<Record<string, Content>>> = new Map<AnyTable, Record<string, Content>>([
   [AgentServerMessage as AnyTable, { conversationCheckpointUpdate: ConversationStateStructure as AnyTable }],
-  [McpArgs as AnyTable, { args: "value" }],
+  [McpArgs as AnyTable, { "args.value": "value" }],
   [McpToolDefinition as AnyTable, { inputSchema: "value" }],
   [McpMetaToolDescriptor as AnyTable, { inputSchema: "value" }],
 ]);

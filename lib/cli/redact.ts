@@ -1,67 +1,118 @@
 /**
  * Redaction (DESIGN §8): texts become filler of the same length, so that every length in the frame, and so its
- * structure, stays what it was. What stays readable: names of tools and models, ids, keys of JSON, numbers.
+ * structure, stays what it was. What stays readable: ids, the names of tools and models, names among the keys of JSON
+ * and of arguments, the numbers of fields that a table knows, and varints. What is none of these goes.
  */
-import { FLAG, HEADER_LENGTH, LIMITS, map, message, nested, Reader, repeated, string, text, WIRE_TYPE, WireError } from "../../wire/index.ts";
+import { isUtf8 } from "node:buffer";
+import { CONNECT_CODES, double, FLAG, HEADER_LENGTH, LIMITS, map, message, nested, Reader, repeated, string, text, WIRE_TYPE, WireError } from "../../wire/index.ts";
 import {
   AgentClientMessage,
   AgentServerMessage,
   ConversationStateStructure,
+  CreatePlanResult,
+  GetBlobArgs,
   GetBlobResult,
   McpArgs,
-  McpImageContent,
   McpMetaToolDescriptor,
   McpToolDefinition,
+  ReadSuccess,
   RequestContextEnv,
+  SelectedContextBlob,
   SelectedImage,
   SetBlobArgs,
+  SpanContext,
+  UserMessage,
 } from "../agent/index.ts";
 import type { CapturedFrame } from "../loopback/capture-line.ts";
-import { parseJson } from "../loopback/json.ts";
 import { contentOf } from "./bytes-content.ts";
+import { fill, ID, NAME, redactJson, textOf, type JsonRules } from "./redact-json.ts";
 import { printableText } from "./shown.ts";
 import { isMessage, Looks, walk, type AnyTable, type Met } from "./walk.ts";
 
-/** What happens to a field's value. */
-type Treatment = "fill" | "keep" | "json";
+/**
+ * What happens to a field's value. `id` and `name` are texts that stay where they look like one; `blob id` stays where it
+ * is as long as one and no text; `blob` is gone into as JSON, and like the rest of the bytes, `opaque`, as a message.
+ */
+type Treatment = "fill" | "id" | "name" | "blob id" | "blob" | "opaque";
 
-/** Rows that are not treated by their kind: a tool's name is `text` and stays, a workspace is `string` and goes. */
-const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = new Map<AnyTable, Record<string, Treatment>>([
-  [McpArgs as AnyTable, { name: "keep", toolName: "keep" }],
-  [McpToolDefinition as AnyTable, { name: "keep", toolName: "keep" }],
-  [McpMetaToolDescriptor as AnyTable, { toolName: "keep" }],
-  [ConversationStateStructure as AnyTable, { previousWorkspaceUris: "fill" }],
-  [RequestContextEnv as AnyTable, { workspacePaths: "fill", osVersion: "fill", shell: "fill", timeZone: "fill" }],
-  [GetBlobResult as AnyTable, { blobData: "json" }],
-  [SetBlobArgs as AnyTable, { blobData: "json" }],
-  [SelectedImage as AnyTable, { data: "fill" }],
-  [McpImageContent as AnyTable, { data: "fill" }],
-]);
+/** How a field is treated that has no row below. */
+const TREATMENT_OF_KIND: Readonly<Record<string, Treatment>> = { text: "fill", string: "id", bytes: "opaque" };
 
-/** google.protobuf's Value, Struct and ListValue as tables: strings are `text` and go, keys are `string` and stay. */
-const Value = message({ string: text(3), struct: nested(5, () => Struct), list: nested(6, () => ListValue) }) as AnyTable;
+/** google.protobuf's Value, Struct and ListValue as tables. */
+const Value = message({ number: double(2), string: text(3), struct: nested(5, () => Struct), list: nested(6, () => ListValue) }) as AnyTable;
 const Struct = message({ fields: map(1, string(1), nested(2, Value)) }) as AnyTable;
 const ListValue = message({ values: repeated(nested(1, Value)) }) as AnyTable;
 
-/**
- * The frame with its texts replaced: same length, same structure. An end-stream envelope stays as it is, for its words
- * decide what the error means; a payload that can't be read is filled whole.
- */
+/** Table → field → treatment. Those of a map's entries are `map.key` and `map.value`. */
+const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = new Map<AnyTable, Record<string, Treatment>>([
+  [Struct, { "fields.key": "name" }],
+  [McpArgs as AnyTable, { name: "name", toolName: "name", "args.key": "name" }],
+  [McpToolDefinition as AnyTable, { name: "name", toolName: "name" }],
+  [McpMetaToolDescriptor as AnyTable, { toolName: "name" }],
+  [
+    ConversationStateStructure as AnyTable,
+    {
+      rootPromptMessagesJson: "blob id",
+      turnsOld: "blob id",
+      todos: "blob id",
+      pendingToolCalls: "fill",
+      summary: "blob id",
+      plan: "blob id",
+      turns: "blob id",
+      previousWorkspaceUris: "fill",
+      summaryArchive: "blob id",
+      "fileStates.value": "blob id",
+      summaryArchives: "blob id",
+    },
+  ],
+  [RequestContextEnv as AnyTable, { workspacePaths: "fill", osVersion: "fill", shell: "fill", timeZone: "fill" }],
+  [CreatePlanResult as AnyTable, { planUri: "fill" }],
+  [SpanContext as AnyTable, { traceState: "fill" }],
+  [GetBlobArgs as AnyTable, { blobId: "blob id" }],
+  [GetBlobResult as AnyTable, { blobData: "blob" }],
+  [SetBlobArgs as AnyTable, { blobId: "blob id", blobData: "blob" }],
+  [SelectedContextBlob as AnyTable, { rootPromptBlobIds: "blob id" }],
+  [SelectedImage as AnyTable, { blobId: "blob id" }],
+  [UserMessage as AnyTable, { selectedContextBlob: "blob id" }],
+  [ReadSuccess as AnyTable, { outputBlobId: "blob id" }],
+]);
+
+/** Bytes of a blob id. */
+const BLOB_ID = 32;
+
+/** A prompt's JSON: the words of the protocol, but not those of a tool's arguments or result. */
+const PROMPT: JsonRules = {
+  kept: {
+    role: /^(?:system|user|assistant|tool)$/,
+    type: /^(?:text|image|file|tool-call|tool-result|(?:redacted-)?reasoning)$/,
+    toolName: NAME,
+    toolCallId: ID,
+    mimeType: /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/,
+  },
+  closed: new Set(["args", "input", "output", "result"]),
+};
+
+/** An end-stream's JSON: code and message decide what the error means. A message that repeats a token goes. */
+const END_STREAM: JsonRules = {
+  kept: { code: new RegExp(`^(?:${CONNECT_CODES.join("|")})$`), message: /^(?![^]*(?:bearer[\s\\]|eyJ))/i },
+  closed: new Set(["details", "metadata"]),
+};
+
+/** The frame with its texts replaced: same length, same structure. A payload that can't be read is filled whole. */
 export function redact(frame: CapturedFrame): CapturedFrame {
-  const envelope = frame.envelope.slice();
-  const flags = envelope[0]!;
-  if ((flags & FLAG.endStream) !== 0) return frame;
+  const envelope = new Uint8Array(frame.envelope);
   const payload = envelope.subarray(HEADER_LENGTH);
-  redactPayload(payload, frame.from, flags !== 0);
+  if (envelope[0] === FLAG.endStream && frame.from === "server") redactJson(payload, END_STREAM) || fill(payload);
+  else redactPayload(payload, frame.from, envelope[0] !== 0);
   return { ...frame, envelope };
 }
 
-/** As {@link redact}, of a payload in place. `opaque`: it is compressed, so no table reads it. */
-export function redactPayload(payload: Uint8Array, from: "client" | "server", opaque = false): void {
+/** As {@link redact}, of a payload in place. `unread`: it is compressed, or has another flag, so no table reads it. */
+export function redactPayload(payload: Uint8Array, from: "client" | "server", unread = false): void {
   const table = (from === "client" ? AgentClientMessage : AgentServerMessage) as AnyTable;
   try {
-    if (opaque) fill(payload);
-    else redactMessage(new Reader(payload), { table, depth: 0, looks: new Looks(payload.length) });
+    if (unread) fill(payload);
+    else redactMessage(new Reader(payload), { table, owner: table, prefix: "", depth: 0, looks: new Looks(payload.length) });
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     fill(payload);
@@ -71,82 +122,75 @@ export function redactPayload(payload: Uint8Array, from: "client" | "server", op
 /** What a message is read by. */
 interface Lens {
   readonly table: AnyTable | undefined;
+  /** Where its fields are named, by `prefix` and name: the table, and of a map's entry the table that holds the map. */
+  readonly owner: AnyTable | undefined;
+  readonly prefix: string;
   readonly depth: number;
   readonly looks: Looks;
-  /** Whether it is an entry of a map whose values are google.protobuf.Value. */
-  readonly values?: boolean;
   /** The tag of the group that it is, 0 or absent for a message. */
   readonly open?: number;
 }
 
 function redactMessage(reader: Reader, lens: Lens): void {
-  const { table, looks } = lens;
   const depth = lens.depth + 1;
   if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
-  for (const { row, type, no, body, end } of walk(reader, table, lens.open)) {
-    if (type === WIRE_TYPE.startGroup) redactMessage(reader, { table: undefined, depth, looks, open: no * 8 + type });
-    if (type !== WIRE_TYPE.length) continue;
+  const inner: Lens = { ...lens, depth };
+  for (const { row, type, no, body, end } of walk(reader, lens.table, lens.open)) {
+    if (type === WIRE_TYPE.startGroup) redactMessage(reader, { ...UNKNOWN, depth, looks: lens.looks, open: no * 8 + type });
+    if (type === WIRE_TYPE.startGroup || type === WIRE_TYPE.varint) continue;
     const value = reader.buffer.subarray(body, end);
-    if (row?.inside) {
-      const values = row.field.kind === "map" && contentOf(table, row.name) === "value";
-      redactMessage(new Reader(value), { table: row.inside, depth, looks, values });
-    } else if (row) redactField(value, lens, row);
-    else redactUnknown(value, depth, looks);
+    if (row) redactField(value, inner, row);
+    else if (type === WIRE_TYPE.length) redactOpaque(value, inner);
+    else fill(value);
   }
 }
 
-function redactField(value: Uint8Array, { table, depth, looks, values = false }: Lens, { name, field }: NonNullable<Met["row"]>): void {
-  if (values) {
-    if (name === "value") redactMessage(new Reader(value), { table: Value, depth: depth + 1, looks });
-    return;
-  }
-  const content = contentOf(table, name);
-  if (content !== undefined) redactMessage(new Reader(value), { table: content === "value" ? Value : content, depth: depth + 1, looks });
-  else {
-    const rows = TREATMENT.get(table!);
-    const treatment = rows && Object.hasOwn(rows, name) ? rows[name] : field.kind === "text" ? "fill" : "keep";
-    if (treatment === "fill") fill(value);
-    else if (treatment === "json") redactBlob(value);
-  }
+function redactField(value: Uint8Array, lens: Lens, { name, field, inside }: NonNullable<Met["row"]>): void {
+  const path = lens.prefix + name;
+  const content = inside ?? contentOf(lens.owner, path);
+  if (content !== undefined) {
+    const table = content === "value" ? Value : content;
+    const entry = field.kind === "map";
+    redactMessage(new Reader(value), { table, owner: entry ? lens.owner : table, prefix: entry ? `${name}.` : "", depth: lens.depth, looks: lens.looks });
+  } else treat(value, treatmentOf(lens.owner!, path, field.kind), lens);
 }
 
-/** A field that no table knows: text goes, a message is gone into, other bytes stay (they may be ids). What may not be looked at goes. */
-function redactUnknown(value: Uint8Array, depth: number, looks: Looks): void {
-  if (!looks.take(value.length)) fill(value);
-  else if (printableText(value) !== undefined && !(value[0]! < 0x20 && isMessage(value))) fill(value);
-  else if (isMessage(value)) redactMessage(new Reader(value), { table: undefined, depth, looks });
+function treatmentOf(owner: AnyTable, path: string, kind: string): Treatment | undefined {
+  const rows = TREATMENT.get(owner);
+  return rows && Object.hasOwn(rows, path) ? rows[path] : TREATMENT_OF_KIND[kind];
 }
 
-/** A blob that is text: the string values of JSON are filled, so that it stays JSON; any other text is filled whole, and JSON of very many values. */
-function redactBlob(bytes: Uint8Array): void {
-  const json = printableText(bytes);
-  if (json === undefined) return;
-  try {
-    parseJson(json, LIMITS.elements);
-  } catch {
-    fill(bytes);
-    return;
-  }
-  let key = "";
-  for (let at = 0; at < bytes.length; at++) {
-    if (bytes[at] !== QUOTE) continue;
-    const start = at + 1;
-    for (at = start; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-    let next = at + 1;
-    while (bytes[next] === SPACE || bytes[next] === NEWLINE) next++;
-    if (bytes[next] === COLON) key = Buffer.from(bytes.buffer, bytes.byteOffset + start, at - start).toString();
-    else {
-      if (!KEPT.has(key)) fill(bytes.subarray(start, at));
-      key = "";
-    }
+/** Treats a value in place. What has no treatment is a number, and stays. */
+function treat(value: Uint8Array, treatment: Treatment | undefined, lens: Lens): void {
+  switch (treatment) {
+    case "fill":
+      return fill(value);
+    case "id":
+      return ID.test(textOf(value)) ? undefined : fill(value);
+    case "name":
+      return NAME.test(textOf(value)) ? undefined : fill(value);
+    case "blob id":
+      return value.length === BLOB_ID && printableText(value) === undefined ? undefined : redactBlob(value, lens);
+    case "blob":
+      return redactBlob(value, lens);
+    case "opaque":
+      return redactOpaque(value, lens);
+    default:
+      treatment satisfies undefined;
   }
 }
 
-const [QUOTE, BACKSLASH, COLON, SPACE, NEWLINE, FILLER] = Array.from('"\\: \nx', (character) => character.charCodeAt(0));
-
-/** Keys of a prompt's JSON whose values are words of the protocol. */
-const KEPT: ReadonlySet<string> = new Set(["role", "type", "toolName", "toolCallId", "mimeType"]);
-
-function fill(bytes: Uint8Array): void {
-  bytes.fill(FILLER!);
+function redactBlob(value: Uint8Array, lens: Lens): void {
+  if (!lens.looks.take(value.length) || !redactJson(value, PROMPT)) redactOpaque(value, lens);
 }
+
+/** What no table knows: a message is gone into, and what can only be a blob id stays. What may not be looked at goes. */
+function redactOpaque(value: Uint8Array, { depth, looks }: Pick<Lens, "depth" | "looks">): void {
+  const looked = looks.take(value.length);
+  // Only a message starts with a tab or newline and is one to its last byte.
+  const text = looked && value[0]! >= 0x20 && printableText(value) !== undefined;
+  if (looked && !text && isMessage(value)) redactMessage(new Reader(value), { ...UNKNOWN, depth, looks });
+  else if (value.length !== BLOB_ID || isUtf8(value)) fill(value);
+}
+
+const UNKNOWN = { table: undefined, owner: undefined, prefix: "" } as const;

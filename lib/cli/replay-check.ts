@@ -32,12 +32,12 @@ export interface Checked {
 
 /**
  * Compares frames in order, heartbeats excepted. Two are equal where they say the same, whatever the order of their
- * fields; a blob that the core was given must be what its id says. Of a redacted capture, what the core sends is redacted
- * before it is compared. Where the capture ends before the turn, what the core sends beyond it is no difference.
+ * fields; a blob that the core was given must be what its id says. Of a redacted capture, both sides are
+ * redacted before they are compared. Where the capture ends before the turn, what the core sends beyond it is no difference.
  */
 export function check(recording: Recording, { sent, end, taken }: Replayed): Checked {
   const expected = recording.frames.filter((frame) => frame.from === "client" && !isHeartbeat(frame));
-  const actual = sent.map((payload) => (recording.header.redacted ? redacted(payload) : payload)).filter((payload) => !isHeartbeatPayload(payload));
+  const actual = sent.map((payload) => comparable(recording, payload)).filter((payload) => !isHeartbeatPayload(payload));
   const stopped = end.type === "unfinished" || end.type === "restarted";
   const counts = { equal: 0, blobs: 0, answers: 0 };
   for (let index = 0; index < (stopped ? expected.length : Math.max(expected.length, actual.length)); index++) {
@@ -50,7 +50,7 @@ export function check(recording: Recording, { sent, end, taken }: Replayed): Che
 }
 
 function differenceAt(index: number, recording: Recording, taken: Taken, frame: RecordedFrame | undefined, sent: Uint8Array | undefined): Difference | undefined {
-  const recorded = frame && payloadOf(frame);
+  const recorded = frame && comparable(recording, payloadOf(frame));
   const found = { index: index + 1, line: frame?.line, recorded };
   if (!recorded || !sent || !same(recorded, sent)) return { ...found, field: recorded && sent && differing(read(recorded), read(sent)), blobId: undefined, sent };
   const blobId = taken.lines.has(frame.line) && !recording.header.redacted ? recording.blobAnswers.get(frame.line) : undefined;
@@ -58,8 +58,9 @@ function differenceAt(index: number, recording: Recording, taken: Taken, frame: 
   return { ...found, field: "kvClientMessage.getBlobResult.blobData", blobId, sent: undefined };
 }
 
-function redacted(payload: Uint8Array): Uint8Array {
-  const copy = payload.slice();
+function comparable({ header }: Recording, payload: Uint8Array): Uint8Array {
+  if (!header.redacted) return payload;
+  const copy = new Uint8Array(payload);
   redactPayload(copy, "client");
   return copy;
 }

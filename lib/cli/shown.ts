@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { SCALARS, type ScalarName } from "../../wire/kinds.ts";
 import { decodeValue, LIMITS, Reader, WIRE_TYPE, WireError, type Json } from "../../wire/index.ts";
 import { contentOf, type Content } from "./bytes-content.ts";
@@ -114,9 +115,8 @@ class Showing {
     const { row, type, body, end } = met;
     const value = new Reader(buffer, body, end);
     if (row?.inside) {
-      const content = row.field.kind === "map" ? lens.contents(row.name) : undefined;
-      const { inside } = row;
-      const contents: Lens["contents"] = (name) => (content && name === "value" ? content : contentOf(inside, name));
+      const { inside, name, field } = row;
+      const contents: Lens["contents"] = (inner) => (field.kind === "map" ? lens.contents(`${name}.${inner}`) : contentOf(inside, inner));
       this.message(value, { table: inside, contents }, (shown.fields = []), depth + 1);
     } else if (type === WIRE_TYPE.startGroup) {
       this.message(reader, { table: undefined, contents: () => undefined, open: met.no * 8 + type }, (shown.fields = []), depth + 1);
@@ -202,12 +202,10 @@ const fatal = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The text in bytes where it is valid UTF-8 without control characters but tab, newline and return. */
 export function printableText(bytes: Uint8Array): string | undefined {
-  try {
-    const text = fatal.decode(bytes);
-    return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text) ? undefined : text;
-  } catch {
-    return undefined;
-  }
+  // A decoder that throws takes far longer.
+  if (!isUtf8(bytes)) return undefined;
+  const text = lenient.decode(bytes);
+  return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text) ? undefined : text;
 }
 
 /** The first bytes as hex. */

@@ -65,6 +65,9 @@ export function isMessage(bytes: Uint8Array): boolean {
   }
 }
 
+/** What a look costs, in bytes of the frame. */
+const LOOK = 256;
+
 /**
  * How much of a frame may still be guessed at. What no table knows may be text or a message, and what is in that may
  * again: each level that it nests looks at the same bytes once more.
@@ -74,12 +77,12 @@ export class Looks {
 
   /** @param length bytes of the frame: each may be looked at eight times, and those of a small one as often as it nests */
   constructor(length: number) {
-    this.#left = 8 * length + 64 * 1024;
+    this.#left = 8 * length + 1024 * LOOK;
   }
 
-  /** Counts a look at so many bytes. False where that is too much: then they stay opaque, and all that follow. */
+  /** Counts a look at so many bytes, and what any look costs. False where that is too much: then they stay opaque, and all that follow. */
   take(bytes: number): boolean {
-    this.#left -= bytes;
+    this.#left -= bytes + LOOK;
     return this.#left >= 0;
   }
 }
