@@ -57,6 +57,14 @@ test("words without quotes are one prompt, and --json prints the events", () =>
     assert.equal(events.at(-1), { type: "done", reason: "stop" });
   }));
 
+test("what the host of a script objects to is said, and the run exits with 1", () =>
+  inFolder(async (folder) => {
+    const file = scriptIn(folder, [{ expect: { text: "Hello." } }, { text: "Hi." }, { turnEnded: true }, { end: true }]);
+    const ran = await cli(["run", `--loopback=${file}`, "Hey."]);
+    assert.equal([ran.code, ran.stderr], [1, 'the host objects: the text "Hello." was expected\n']);
+    assert.is((await cli(["run", `--loopback=${file}`, "Hello."])).code, 0);
+  }));
+
 test("text begins on a line of its own, without the blank lines in front of it", () =>
   inFolder(async (folder) => {
     const ran = await cli(["run", `--loopback=${scriptIn(folder, HELLO)}`, "hi"]);

@@ -22,7 +22,7 @@ export const DEFAULT_MODEL = "composer-2.5";
 
 const RULES = "You are being tried out from a command line. Answer briefly. Use your tools where they help.";
 
-/** Runs one turn (DESIGN §5). @throws CursorError or Failure where it fails */
+/** Runs one turn (DESIGN §5). Resolves to 1 where the embedded host objects to what it was sent. @throws CursorError or Failure where it fails */
 export async function run(context: Context): Promise<number> {
   const { arguments: args, env } = context;
   if (args.has("loopback") && args.has("origin")) throw new UsageError("--loopback and --origin exclude each other", "run");
@@ -42,11 +42,16 @@ export async function run(context: Context): Promise<number> {
   try {
     const file = args.value("loopback");
     const note = `the embedded host, ${file === undefined ? "its demo" : printable(basename(file))}`;
-    return await turn(context, prompt, { origin: host.origin, accessToken: "loopback", record: { source: "synthetic", note }, embedded: true });
+    const status = await turn(context, prompt, { origin: host.origin, accessToken: "loopback", record: { source: "synthetic", note }, embedded: true });
+    return violationsOf(host).length > 0 ? 1 : status;
   } finally {
-    for (const { violations } of host.received) for (const violation of violations) context.out.note(`the host objects: ${printable(violation)}`);
+    for (const violation of violationsOf(host)) context.out.note(`the host objects: ${printable(violation)}`);
     await host.close();
   }
+}
+
+function violationsOf({ received }: Loopback): string[] {
+  return received.flatMap(({ violations }) => violations);
 }
 
 const HERE = { source: "synthetic", note: "a host of this machine" } as const;
