@@ -1,6 +1,6 @@
 /**
- * google.protobuf.Value ⇄ JSON. Objects from the wire have own properties only: a key `__proto__` is defined, never
- * assigned, so nothing a peer sends reaches a prototype (DESIGN §3).
+ * google.protobuf.Value ⇄ JSON. Objects from the wire have own properties only: a key such as `__proto__` is defined,
+ * never assigned, so nothing a peer sends reaches a prototype (DESIGN §3).
  */
 import { elements, hotValue } from "./hot-value.ts";
 import { TAG, type Json, type JsonObject } from "./json.ts";
@@ -27,7 +27,7 @@ export function encodeValue(json: unknown): Uint8Array<ArrayBuffer> {
 export function decodeValue(bytes: Uint8Array, count?: { elements: number }): Json {
   const input = plain(bytes);
   const before = count?.elements ?? 0;
-  let json = hotValue(input);
+  let json = quick(input);
   let total = before + elements;
   if (json === undefined || total > LIMITS.elements) {
     const reader = new Reader(input);
@@ -37,6 +37,15 @@ export function decodeValue(bytes: Uint8Array, count?: { elements: number }): Js
   }
   if (count !== undefined) count.elements = total;
   return json;
+}
+
+/** Undefined, too, where the host froze `Object.prototype`: then a key such as `toString` can't be assigned. */
+function quick(bytes: Uint8Array): Json | undefined {
+  try {
+    return hotValue(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 function writeRoot(writer: Writer, json: unknown): void {
@@ -172,7 +181,7 @@ function readEntry(reader: Reader, object: JsonObject, depth: number): void {
       reader.end = end;
     } else reader.skip(tag, depth, start);
   }
-  if (key === "__proto__") Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  if (key in object) Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   else object[key] = value;
 }
 
