@@ -362,6 +362,21 @@ test("C4 a PING goes out only while a Run is open", async () => {
   await host.close();
 });
 
+test("C7 a Run lives on behind a graceful GOAWAY, and its connection is still asked whether it lives", async () => {
+  const host = await rawHost((peer) => {
+    peer.respond().text("a");
+    peer.session.goaway(0, peer.stream.id);
+    setTimeout(() => peer.turnEnded().endStream().stream.end(), 400);
+  });
+  const used = provider(host, {}, (onTimer) => {
+    const clock = systemClock(onTimer);
+    return { ...clock, arm: (timer, ms) => clock.arm(timer, timer === "ping" ? 40 : timer === "pong" ? 120 : ms) };
+  });
+  succeeded(await outcome(used.stream(ask())), "a");
+  await used.close();
+  await host.close();
+});
+
 test("C7 C8 a hundred turns, each with a GOAWAY: each dials anew, and no socket stays", async () => {
   const host = await rawHost((peer) => {
     peer.respond().text("a").turnEnded().endStream();

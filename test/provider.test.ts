@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
+import { runInNewContext } from "node:vm";
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { createProvider, fileHandleStore, memoryHandleStore, type CursorError, type Diagnostic, type Handle, type Provider, type ProviderOptions, type Tool, type TurnEvent, type TurnRequest } from "../lib/index.ts";
@@ -689,6 +690,36 @@ test("a request that throws where it is read is refused, in the leg", async () =
     assert.match(error!.message, /cannot be read: .*boom/);
   }
 });
+
+const boom = (): never => {
+  throw new Error("boom");
+};
+const SIGNALS: Record<string, object> = {
+  "that cannot be listened to": { aborted: false, addEventListener: boom, removeEventListener() {} },
+  "that cannot be let go": { aborted: false, addEventListener() {} },
+  "that cannot be asked": { get aborted() { return boom(); }, addEventListener() {}, removeEventListener() {} },
+};
+for (const [name, signal] of Object.entries(SIGNALS))
+  test(`a signal ${name} is refused, in the leg`, async () => {
+    const provider = createProvider({ accessToken: "t", handles: null, env: {} });
+    const { error } = await outcome(provider.stream(ask(), { signal: signal as AbortSignal }));
+    assert.is(error?.code, "invalid_request");
+    assert.match(error!.message, /no AbortSignal/);
+    await provider.close();
+  });
+
+test("a signal that throws where it is let go ends no turn otherwise, and nothing goes to the process", () =>
+  using(
+    (peer) => finish(peer.respond()),
+    async (provider) => done(await outcome(provider.stream(ask(), { signal: { aborted: false, addEventListener() {}, removeEventListener: boom } as unknown as AbortSignal })), "stop", "done"),
+  ));
+
+test("a promise of another realm that rejects goes to nobody", () =>
+  using(
+    (peer) => finish(peer.respond()),
+    async (provider) => done(await outcome(provider.stream(ask())), "stop", "done"),
+    { onFrame: () => runInNewContext("Promise.reject(new Error('foreign'))") as undefined },
+  ));
 
 test("options and a signal of null are none", () =>
   using(

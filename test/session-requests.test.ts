@@ -2,6 +2,7 @@
 import { suite } from "uvu";
 import * as assert from "uvu/assert";
 import { camel, EXEC, QUERIES } from "../lib/agent/index.ts";
+import { LIMITS } from "../lib/agent/limits.ts";
 import { bytes } from "./check.ts";
 import { ended, endings, kinds, request, results, running, TOOLS, type Rig } from "./session-rig.ts";
 
@@ -84,6 +85,13 @@ test("D30 what is refused after the end of the turn is no loop", () => {
   for (let id = 8; id < 12; id++) assert.equal(kinds(rig, refused(id)), ["execClientMessage", "execClientControlMessage"]);
   rig.after(500);
   assert.equal(endings(rig), ["stop"]);
+});
+
+test("D52 no more calls are kept warm than a leg holds", () => {
+  const rig = running({ request: request("hi", { tools }) });
+  for (let id = 1; id <= LIMITS.calls + 9; id++) rig.call(id, "add");
+  rig.fire("execHeartbeat");
+  assert.is(rig.sent().length, LIMITS.calls);
 });
 
 test("D52 a call is answered and closed once, and its heartbeats stop before", () => {

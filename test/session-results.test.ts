@@ -129,4 +129,12 @@ test("D39 output is counted by leg, input said again in each", () => {
   assert.equal(usage, [{ type: "usage", input: 100, output: 3 }, { type: "usage", input: 100, output: 9 }]);
 });
 
+test("H6 an error gives back what a leg said up to the limit, however much it was", () => {
+  const rig = running({ request: request("hi") });
+  const half = "x".repeat(LIMITS.partial / 2);
+  for (const text of [half, "y", half, "z"]) rig.text(text);
+  rig.step({ type: "abort" });
+  assert.is(rig.error!.partial.text.length, LIMITS.partial / 2 + 1);
+});
+
 test.run();

@@ -45,6 +45,7 @@ export const LIMIT_ROWS = [
   { name: "calls", value: 128, unit: "entries", section: "§8", meaning: "of calls in one leg; further ones wait for the next" },
   { name: "toolResult", value: 512 * KIB, unit: "bytes", section: "§8", meaning: "of one tool result's text, in UTF-8" },
   { name: "toolCallId", value: 64, unit: "chars", section: "§8", meaning: "of a tool-call id given to the host" },
+  { name: "partial", value: 16 * MIB, unit: "chars", section: "§9", meaning: "of text and thinking that an error gives back" },
   { name: "peerText", value: 500, unit: "chars", section: "§9", meaning: "of the peer's words in an error" },
 ] as const satisfies readonly LimitRow[];
 

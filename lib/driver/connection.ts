@@ -91,13 +91,15 @@ export class Connection {
     }
   }
 
-  /** Sends a PING; its answer is told as `alive`. */
+  /** Sends a PING; its answer is told as `alive`. Behind a GOAWAY Node sends none, but SETTINGS, which are answered, too. */
   ping(): void {
-    if (this.#over || this.#session.destroyed || this.#session.closed) return;
+    if (this.#over || this.#session.destroyed) return;
+    const answered = (error: Error | null): void => {
+      if (error === null) this.#tell({ type: "alive" });
+    };
     try {
-      this.#session.ping((error) => {
-        if (error === null) this.#tell({ type: "alive" });
-      });
+      if (this.#session.closed) this.#session.settings({ enablePush: false }, answered);
+      else this.#session.ping(answered);
     } catch {
       // A session that is just being destroyed refuses the ping; its close event follows.
     }

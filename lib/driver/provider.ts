@@ -19,7 +19,7 @@ import { runHeaders } from "./headers.ts";
 import { Leg } from "./leg.ts";
 import { masked } from "./mask.ts";
 import { Run } from "./run.ts";
-import { guarded, unlessAborted } from "./settle.ts";
+import { guarded, unlessAborted, whenAborted } from "./settle.ts";
 import type { Environment } from "./variables.ts";
 
 /** One envelope of a Run, for a recording. */
@@ -146,13 +146,14 @@ class CursorProvider implements Provider {
 
   async #open(key: string | symbol, request: TurnRequest, leg: Leg, signal: AbortSignal | undefined): Promise<void> {
     const controller = new AbortController();
-    const onAbort = (): void => controller.abort();
+    const abort = (): void => controller.abort();
     this.#opening.set(key, controller);
-    signal?.addEventListener("abort", onAbort, { once: true });
-    leg.owner = { onAbandoned: onAbort, onPressure: () => {} };
+    leg.owner = { onAbandoned: abort, onPressure: () => {} };
     let token = "";
     let unsaid: Partial | undefined;
+    let drop: (() => void) | undefined;
     try {
+      drop = whenAborted(signal, abort);
       // Now: a host that changes the request meanwhile must not make the telling of an error fail.
       unsaid = nothingSaid(request);
       const config = readConfig(this.#options.env ?? process.env, this.#options.origin);
@@ -166,7 +167,7 @@ class CursorProvider implements Provider {
     } catch (error) {
       leg.fail(masked(new CursorError(cursorError(error) ?? defectFailure(error), unsaid), token));
     } finally {
-      signal?.removeEventListener("abort", onAbort);
+      drop?.();
       if (this.#opening.get(key) === controller) this.#opening.delete(key);
     }
   }
@@ -265,9 +266,13 @@ function nothingSaid(request: TurnRequest): Partial {
 
 /** The signal of a call's options, for which a host of JavaScript may give null, as fetch takes it. */
 function signalOf(options: { signal?: AbortSignal | null } | null | undefined): AbortSignal | undefined {
-  const signal = options?.signal ?? undefined;
-  if (signal !== undefined && typeof signal.addEventListener !== "function") throw invalid("The signal is no AbortSignal.");
-  return signal;
+  try {
+    const signal = options?.signal ?? undefined;
+    if (signal === undefined || (typeof signal.aborted === "boolean" && ["addEventListener", "removeEventListener"].every((name) => typeof signal[name as "addEventListener"] === "function"))) return signal;
+  } catch {
+    // A getter of it threw: it is none.
+  }
+  throw invalid("The signal is no AbortSignal.");
 }
 
 function invalid(message: string): CursorError {

@@ -13,6 +13,7 @@ import type { Diagnostic, Handle, TurnRequest } from "../session/turn.ts";
 import type { Clock, ClockFactory } from "./clock.ts";
 import { Connection } from "./connection.ts";
 import type { Leg } from "./leg.ts";
+import { whenAborted } from "./settle.ts";
 import type { OutgoingHttpHeaders } from "node:http2";
 
 /** What a Run needs of its provider. */
@@ -113,18 +114,14 @@ export class Run {
   }
 
   #attach(leg: Leg, signal: AbortSignal | undefined): void {
+    // One listener a leg, gone with it: an abort of a finished leg does nothing (DESIGN D19). First, for it may throw.
+    this.#dropSignal = whenAborted(signal, () => void this.abort());
     this.#leg = this.#latest = leg;
     // A reader that is behind a leg which the next one has followed concerns the Run no more.
     leg.owner = {
       onAbandoned: () => void (this.#latest === leg && this.abort()),
       onPressure: (high) => this.#latest === leg && this.#onPressure(high),
     };
-    if (signal !== undefined) {
-      // One listener a leg, gone with it: an abort of a finished leg does nothing (DESIGN D19).
-      const onAbort = (): void => void this.abort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#dropSignal = () => signal.removeEventListener("abort", onAbort);
-    }
     if (this.#connection) this.#connection.referenced = true;
   }
 

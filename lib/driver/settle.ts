@@ -5,10 +5,24 @@ import { aborted, localError, type CursorError } from "../session/errors.ts";
 export function guarded(call: () => unknown, onThrow: () => void): void {
   try {
     const result = call();
-    if (result instanceof Promise) result.catch(onThrow);
+    // Not by its class: a promise may come from another realm.
+    if (typeof (result as PromiseLike<unknown> | undefined | null)?.then === "function") Promise.resolve(result).catch(onThrow);
   } catch {
     onThrow();
   }
+}
+
+/**
+ * Calls `then` at the abort of a host's signal, until the function that it returns is called.
+ * @throws CursorError `invalid_request` where the signal throws
+ */
+export function whenAborted(signal: AbortSignal | undefined, then: () => void): () => void {
+  try {
+    signal?.addEventListener("abort", then, { once: true });
+  } catch {
+    throw localError("invalid_request", "The signal is no AbortSignal.", "Correct the request.");
+  }
+  return () => guarded(() => signal?.removeEventListener("abort", then), () => {});
 }
 
 /**

@@ -6,7 +6,7 @@ import { fingerprint, toolsetKey } from "./fingerprint.ts";
 import { rebuild } from "./open.ts";
 import { arm, enter, note, type Session } from "./session.ts";
 
-/** What this leg has said so far. */
+/** What this leg has said so far, from its start and up to §11's limit. */
 export function partial({ text, thinking, input, output }: Session): Partial {
   return { text: text.join(""), thinking: thinking.join(""), usage: { input, output } };
 }
@@ -67,6 +67,7 @@ export function recover(session: Session, why: string): boolean {
   note(session, "stale", `The remote conversation is stale (${why}): the turn starts again from the transcript.`);
   if (session.thinking.length > 0) session.out.push({ type: "emit", event: { type: "reset" }, size: 0 });
   session.thinking = [];
+  session.kept = 0;
   session.output = session.announced = session.misses = 0;
   session.productive = false;
   reconnect(session);

@@ -58,6 +58,7 @@ function startLeg(session: Session, request: TurnRequest): void {
   session.heldOutput = 0;
   session.text = [];
   session.thinking = [];
+  session.kept = 0;
   session.spoke = false;
 }
 

@@ -1,4 +1,5 @@
 /** A clock ran out (DESIGN D1). */
+import { LIMITS } from "../agent/limits.ts";
 import { complete, fail, park } from "./finish.ts";
 import { send } from "./reply.ts";
 import { arm, type Session } from "./session.ts";
@@ -23,7 +24,8 @@ export function onTimer(session: Session, timer: Timer): void {
       arm(session, timer);
       return;
     case "execHeartbeat":
-      for (const id of session.pending.keys()) send(session, { execClientControlMessage: { heartbeat: { id } } });
+      // No more than a leg's: a peer that sends without end and reads nothing would fill the memory.
+      for (const id of [...session.pending.keys()].slice(0, LIMITS.calls)) send(session, { execClientControlMessage: { heartbeat: { id } } });
       arm(session, timer);
       return;
     default:

@@ -38,6 +38,12 @@ export function onUpdate(session: Session, update: Decoded<typeof InteractionUpd
   }
 }
 
+/** Keeps a delta for an error of this leg. */
+function keep(session: Session, kind: "text" | "thinking", delta: string): void {
+  session.kept += delta.length;
+  if (session.kept <= LIMITS.partial) session[kind].push(delta);
+}
+
 /** Tells the host, now or with the next leg where none is being read (DESIGN D5). `bytes`: of what the event says. */
 export function say(session: Session, event: TurnEvent, bytes: number): void {
   const size = bytes + EVENT;
@@ -47,10 +53,9 @@ export function say(session: Session, event: TurnEvent, bytes: number): void {
     session.heldSize += size;
     return;
   }
-  if (event.type === "text") session.text.push(event.delta);
-  if (event.type === "thinking") session.thinking.push(event.delta);
+  if (event.type === "text" || event.type === "thinking") keep(session, event.type, event.delta);
   // Thinking can be taken back, a text or a tool call cannot (DESIGN D9).
-  else session.spoke = true;
+  if (event.type !== "thinking") session.spoke = true;
   session.out.push({ type: "emit", event, size });
 }
 

@@ -110,6 +110,7 @@ function begin({ request, workspaceUri, settings }: Omit<Opener, "handle">, resu
     heldOutput: 0,
     text: [],
     thinking: [],
+    kept: 0,
     output: 0,
     input: settings.estimate(request),
     productive: false,

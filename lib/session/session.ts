@@ -82,6 +82,8 @@ export interface Session {
   /** What this leg has said. */
   text: string[];
   thinking: string[];
+  /** Characters of both, with those beyond the limit, which are not in them. */
+  kept: number;
   output: number;
   input: number;
   /** Whether the turn has said or done anything at all (DESIGN D7). */
