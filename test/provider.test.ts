@@ -714,12 +714,18 @@ test("a signal that throws where it is let go ends no turn otherwise, and nothin
     async (provider) => done(await outcome(provider.stream(ask(), { signal: { aborted: false, addEventListener() {}, removeEventListener: boom } as unknown as AbortSignal })), "stop", "done"),
   ));
 
-test("a promise of another realm that rejects goes to nobody", () =>
-  using(
+test("a promise of another realm that rejects goes to nobody", async () => {
+  const unhandled: unknown[] = [];
+  const spy = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", spy);
+  await using(
     (peer) => finish(peer.respond()),
     async (provider) => done(await outcome(provider.stream(ask())), "stop", "done"),
     { onFrame: () => runInNewContext("Promise.reject(new Error('foreign'))") as undefined },
-  ));
+  );
+  process.off("unhandledRejection", spy);
+  assert.equal(unhandled, []);
+});
 
 test("options and a signal of null are none", () =>
   using(
