@@ -92,7 +92,7 @@ test("a walk through tiny fields takes time by the byte", () => {
 });
 
 /** Fields that no table knows, which cost most to tell from text or from a message. */
-const UNITS = { "messages in messages": "22051a03120161", "neither text nor message": "7a01ff", text: "7a0161", nothing: "7a00", "text beside JSON": "22061a040a027b7d" };
+const UNITS = { "messages in messages": "22051a03120161", "neither text nor message": "7a01ff", text: "7a0161", "empty groups": "4b4c", nothing: "7a00", "text beside JSON": "22061a040a027b7d" };
 for (const [name, unit] of Object.entries(UNITS))
   test(`guessing at many small fields takes time by the byte: ${name}`, () => {
     const unitBytes = Buffer.from(unit, "hex");

@@ -45,7 +45,16 @@ const REDACTED: [name: string, from: "client" | "server", payload: Uint8Array, e
   ["a blob that is JSON, and leaves it JSON", "client", blob(`{"role":"user","content":[{"type":"text","text":"a\\"b${SECRET}"}, "c" ],"n":1}`), blob(`{"role":"user","content":[{"type":"text","text":"xxxx${FILLED}"}, "x" ],"n":1}`)],
   ["a blob that is other text", "client", blob(`no json ${SECRET}`), blob("x".repeat(8) + FILLED)],
   ["a blob that is neither text nor a message", "client", blob("\u0000\u0001"), blob("xx")],
-  ["all of what can't be read", "server", bytes("0a05ffff"), bytes("78787878")],
+  ["all of what can't be read", "server", bytes("0a05ffff"), bytes("77777777")],
+  ["an id that is no UTF-8, and leaves it none", "server", bytes("1203 7a01 ff"), bytes("1203 7a01 ff")],
+  ["an argument that is no Value, alone", "server", argument("ffff"), argument("7878")],
+  ["a blob that is a number", "client", blob("4111111111111111"), blob("x".repeat(16))],
+  ["a blob that is a text of JSON", "client", blob('"words"'), blob("x".repeat(7))],
+  ["what is called a word deep in a part", "client", blob('{"content":[{"toolName":"a","more":{"toolName":"b"}}]}'), blob('{"content":[{"toolName":"a","more":{"toolName":"x"}}]}')],
+  ["what stands behind a key that is no name", "client", blob('{"a b":[{"role":"user"}],"role":"user"}'), blob('{"xxx":[{"role":"xxxx"}],"role":"user"}')],
+  ["no blob id that the service made up", "server", asked("service/blob:1"), asked("service/blob:1")],
+  ["a text in a blob id's place", "server", asked("two words"), asked("x".repeat(9))],
+  ["no name of a tool that a model made up", "server", call(1, "time/clock:utc", 1), call(1, "time/clock:utc", 1)],
 ];
 for (const [name, from, payload, expected] of REDACTED)
   test(`redacts ${name}`, () => {
@@ -60,6 +69,14 @@ test("a redacted frame has the structure of the original", () => {
     redactPayload(copy, "server");
     assert.equal(shape(fields(copy)), shape(fields(payload)));
   }
+});
+
+test("a blob, or a file, that nests too deep goes alone", () => {
+  const deep = Buffer.from("4b".repeat(120) + "4c".repeat(120), "hex");
+  const { payload } = server({ kvServerMessage: { id: 7, setBlobArgs: { blobData: deep } } });
+  redactPayload(payload, "server");
+  const { id, setBlobArgs } = AgentServerMessage.decode(payload).kvServerMessage!;
+  assert.equal([id, hex(setBlobArgs!.blobData!)], [7, "78".repeat(240)]);
 });
 
 test("redaction does not touch the frame it was given", () => {
@@ -78,21 +95,24 @@ const END_STREAMS: [json: string, expected: string][] = [
   ['{"error":{"message":"of eyJhbGciOi"}}', '{"error":{"message":"xxxxxxxxxxxxx"}}'],
   ['{"error":{"details":[{"type":"a","value":"b","message":"c"}]}}', '{"error":{"details":[{"type":"x","value":"x","message":"x"}]}}'],
   ['{"metadata":{"x-a":["b"],"message":"c"}}', '{"metadata":{"x-a":["x"],"message":"x"}}'],
-  ["no json", "xxxxxxx"],
+  ['{"error":{"debug":{"message":"c"}},"message":"d"}', '{"error":{"debug":{"message":"x"}},"message":"x"}'],
+  ['{"metad\\u0061ta":{"message":"c"}}', '{"xxxxxxxxxxxxx":{"message":"x"}}'],
+  ['{"error":{"message":"b\\u0065arer c"}}', '{"error":{"message":"xxxxxxxxxxxxx"}}'],
+  ["no json", "wwwwwww"],
   ["", ""],
 ];
 for (const [json, expected] of END_STREAMS)
   test(`of an end-stream, code and message stay: ${json || "none"}`, () => {
     const end = (payload: string, from: "client" | "server" = "server") => ({ at: 0, from, envelope: encodeEnvelope(2, Buffer.from(payload)) });
     assert.is(hex(redact(end(json)).envelope), hex(end(expected).envelope));
-    assert.is(hex(redact(end(json, "client")).envelope), hex(end("x".repeat(json.length)).envelope));
+    assert.is(hex(redact(end(json, "client")).envelope), hex(end("w".repeat(json.length)).envelope));
   });
 
 test("a compressed payload is filled", () => {
   for (const flags of [1, 3, 0x80]) {
-    const frame = { at: 0, from: "server", envelope: encodeEnvelope(0, bytes("0102")) } as const;
+    const frame = { at: 0, from: "server", envelope: encodeEnvelope(0, bytes("4805")) } as const;
     frame.envelope[0] = flags;
-    assert.is(hex(redact(frame).envelope), `${hex(Uint8Array.of(flags))}000000027878`);
+    assert.is(hex(redact(frame).envelope), `${hex(Uint8Array.of(flags))}000000027777`);
   }
 });
 
@@ -109,6 +129,7 @@ const SAID: Record<string, Uint8Array> = {
   text: Buffer.from(WORD),
   "text of 32 bytes": Buffer.from(WORD.padEnd(32)),
   "text with an escape": Buffer.from(`\u001b[31m${WORD}\u001b[0m`),
+  "a key of 32 bytes": Buffer.from(`é ${WORD} of 32 bytes in all..`.padEnd(32).slice(0, 32), "latin1"),
   "text behind NUL": Buffer.from(`\u0000${WORD}`),
   "text with DEL": Buffer.from(`${WORD}\u007f`),
   "text with a tab before": Buffer.from(`\t${WORD}`),
@@ -127,9 +148,9 @@ const SAID: Record<string, Uint8Array> = {
 };
 /** Where a peer may put bytes that no row says the meaning of. */
 const PLACES: Record<string, (said: Uint8Array) => { from: "client" | "server"; payload: Uint8Array }> = {
-  "an unknown field": (said) => ({ from: "server", payload: unknown(90, said) }),
-  "an unknown field of a client's": (said) => ({ from: "client", payload: unknown(90, said) }),
-  "an unknown field in a group": (said) => ({ from: "server", payload: bytes(`4b ${hex(unknown(2, said))} 4c`) }),
+  "an unknown field": (said) => ({ from: "server", payload: unknown(90, noId(said)) }),
+  "an unknown field of a client's": (said) => ({ from: "client", payload: unknown(90, noId(said)) }),
+  "an unknown field in a group": (said) => ({ from: "server", payload: bytes(`4b ${hex(unknown(2, noId(said)))} 4c`) }),
   "a file that was read": (data) => client({ execClientMessage: { id: 1, readResult: { success: { path: "p", data } } } }),
   "a file to write": (fileBytes) => server({ execServerMessage: { id: 1, writeArgs: { path: "p", fileBytes } } }),
   "a file's state": (said) => state({ fileStates: new Map([["p", noId(said)]]) }),
@@ -162,12 +183,47 @@ test("ids and names stay, and what only stands in their place does not", () => {
   assert.is(hex(redactedPayload(filled)), hex(call("xxx", "xxx", "xxx")));
 });
 
+/** A blob id that is a message as well: its field 15 would be filled where it was taken for one. */
+const ID = bytes("7a1e" + "ff".repeat(30));
+/** Rows whose treatment is not their kind's: the id stays, the path does not. */
+const IDS: ReturnType<typeof server>[] = [
+  ...(["rootPromptMessagesJson", "turnsOld", "todos", "turns", "summaryArchives"] as const).map((name) => state({ [name]: [ID] })),
+  ...(["summary", "plan", "summaryArchive"] as const).map((name) => state({ [name]: ID })),
+  state({ fileStates: new Map([["", ID]]) }),
+  server({ kvServerMessage: { id: 1, getBlobArgs: { blobId: ID } } }),
+  server({ kvServerMessage: { id: 1, setBlobArgs: { blobId: ID } } }),
+];
+const CLIENT_IDS = [
+  client({ execClientMessage: { id: 1, readResult: { success: { outputBlobId: ID } } } }),
+  client({ runRequest: { action: { userMessageAction: { userMessage: { selectedContextBlob: ID } } } } }),
+  client({ runRequest: { action: { userMessageAction: { userMessage: { selectedContext: { selectedImages: [{ blobId: ID }] } } } } } }),
+];
+for (const { from, payload } of [...IDS, ...CLIENT_IDS])
+  test(`a blob id stays in its place: ${hex(payload).slice(0, 16)}`, () => {
+    const before = hex(payload);
+    redactPayload(payload, from);
+    assert.is(hex(payload), before);
+  });
+
+const PATH = "/home/alice/secret";
+const PATHS = [
+  state({ pendingToolCalls: [PATH], previousWorkspaceUris: [PATH] }),
+  server({ execServerMessage: { id: 1, spanContext: { traceState: PATH } } }),
+  client({ interactionResponse: { id: 1, createPlanRequestResponse: { result: { planUri: PATH } } } }),
+  client({ execClientMessage: { id: 1, requestContextResult: { success: { requestContext: { env: { osVersion: PATH, workspacePaths: [PATH], shell: PATH, timeZone: PATH } } } } } }),
+];
+for (const { from, payload } of PATHS)
+  test(`a path goes where ids are words: ${hex(payload).slice(0, 16)}`, () => {
+    redactPayload(payload, from);
+    assert.not.match(Buffer.from(payload).toString("latin1"), "alice");
+  });
+
 test("blob ids stay, where they are expected and where no table knows them", () => {
   const id = bytes("ff".repeat(32));
   const conversationCheckpointUpdate = ConversationStateStructure.encode({ rootPromptMessagesJson: [id], turns: [id], fileStates: new Map([["", id]]) });
   for (const payload of [
     server({ conversationCheckpointUpdate }).payload,
-    server({ kvServerMessage: { id: 1, getBlobArgs: { blobId: new Uint8Array(32) } } }).payload,
+    server({ kvServerMessage: { id: 1, getBlobArgs: { blobId: bytes("ff".repeat(20)) } } }).payload,
     unknown(90, id),
   ])
     assert.is(hex(redactedPayload(payload)), hex(payload));
@@ -183,14 +239,19 @@ test("nested values are redacted to the depth that the codec reads, and filled b
   assert.match(JSON.stringify(decodeValue(args)), FILLED);
   const groups = bytes("4b".repeat(300) + "4c".repeat(300));
   redactPayload(groups, "server");
-  assert.is(hex(groups), "78".repeat(600));
+  assert.is(hex(groups), "77".repeat(600));
 });
 
 test.run();
 
 /** Binary bytes of a blob id's length stay in a blob id's place, so one more field is put behind them. */
 function noId(said: Uint8Array): Uint8Array {
-  return said === SAID["a message of 32 bytes"] ? Buffer.concat([said, bytes("0801")]) : said;
+  return said === SAID["a message of 32 bytes"] || said === SAID["a key of 32 bytes"] ? Buffer.concat([said, bytes("0801")]) : said;
+}
+
+/** A blob is asked for. */
+function asked(id: string): Uint8Array {
+  return AgentServerMessage.encode({ kvServerMessage: { id: 1, getBlobArgs: { blobId: Buffer.from(id) } } });
 }
 
 /** A frame of one field that no table knows. */

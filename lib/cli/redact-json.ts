@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../wire/index.ts";
 import { parseJson } from "../loopback/json.ts";
 
@@ -5,21 +6,27 @@ import { parseJson } from "../loopback/json.ts";
 export interface JsonRules {
   /** Key → what the string directly behind it must look like to stay. */
   readonly kept: Readonly<Record<string, RegExp>>;
+  /** How deep in objects and lists such a key may stand, from 1. */
+  readonly levels: ReadonlySet<number>;
   /** Keys of lists and objects in which no string stays. */
   readonly closed: ReadonlySet<string>;
 }
 
 /** What a key or the name of a tool looks like. Any other is taken for text. */
 export const NAME = /^[\w$.-]{1,64}$/;
+/** What the name of a tool looks like that a model may ask for. */
+export const TOOL = /^[\w$.:/-]{1,64}$/;
 /** What an id looks like: the service's may hold a line feed. */
 export const ID = /^[\x21-\x7e\n]{0,256}$/;
 
 /**
  * Fills the strings of a JSON text in place, so that it stays JSON of the same length: all but keys that are names and
  * what the rules keep. Numbers stay.
- * @returns false where it is no JSON, or one of very many values: then nothing was changed
+ * @returns false where it is no object or list of JSON, or one of very many values: then nothing was changed
  */
-export function redactJson(bytes: Uint8Array, { kept, closed }: JsonRules): boolean {
+export function redactJson(bytes: Uint8Array, { kept, levels, closed }: JsonRules): boolean {
+  const first = bytes[pastSpace(bytes, 0)];
+  if ((first !== BRACE && first !== BRACKET) || !isUtf8(bytes)) return false;
   try {
     parseJson(UTF8.decode(bytes), LIMITS.elements);
   } catch {
@@ -34,7 +41,7 @@ export function redactJson(bytes: Uint8Array, { kept, closed }: JsonRules): bool
     const byte = bytes[at];
     if (byte === BRACE || byte === BRACKET) {
       nesting++;
-      if (at === behind && nesting < shut && closed.has(key)) shut = nesting;
+      if (at === behind && nesting < shut && (key === "" || closed.has(key))) shut = nesting;
     } else if (byte === BRACE_END || byte === BRACKET_END) {
       if (nesting === shut) shut = Infinity;
       nesting--;
@@ -44,10 +51,11 @@ export function redactJson(bytes: Uint8Array, { kept, closed }: JsonRules): bool
       const string = bytes.subarray(start, at);
       const colon = pastSpace(bytes, at + 1);
       if (bytes[colon] === COLON) {
-        key = textOf(string);
+        const name = textOf(string);
+        key = NAME.test(name) ? name : "";
         behind = pastSpace(bytes, colon + 1);
-        if (!NAME.test(key)) fill(string);
-      } else if (start - 1 !== behind || nesting >= shut || !Object.hasOwn(kept, key) || !kept[key]!.test(textOf(string))) fill(string);
+        if (key === "") fill(string);
+      } else if (start - 1 !== behind || nesting >= shut || !levels.has(nesting) || !Object.hasOwn(kept, key) || !kept[key]!.test(textOf(string))) fill(string);
     }
   }
   return true;
@@ -68,7 +76,7 @@ function pastSpace(bytes: Uint8Array, at: number): number {
   return at;
 }
 
-const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const [QUOTE, BACKSLASH, COLON, SPACE, NEWLINE, RETURN, TAB, BRACE, BRACE_END, BRACKET, BRACKET_END, FILLER] = Array.from(
   '"\\: \n\r\t{}[]x',
   (character) => character.charCodeAt(0),

@@ -14,6 +14,7 @@ import {
   GetBlobResult,
   McpArgs,
   McpMetaToolDescriptor,
+  McpStateServer,
   McpToolDefinition,
   ReadSuccess,
   RequestContextEnv,
@@ -25,15 +26,15 @@ import {
 } from "../agent/index.ts";
 import type { CapturedFrame } from "../loopback/capture-line.ts";
 import { contentOf } from "./bytes-content.ts";
-import { fill, ID, NAME, redactJson, textOf, type JsonRules } from "./redact-json.ts";
+import { fill, ID, NAME, redactJson, textOf, TOOL, type JsonRules } from "./redact-json.ts";
 import { printableText } from "./shown.ts";
 import { isMessage, Looks, walk, type AnyTable, type Met } from "./walk.ts";
 
 /**
- * What happens to a field's value. `id` and `name` are texts that stay where they look like one; `blob id` stays where it
- * is as long as one and no text; `blob` is gone into as JSON, and like the rest of the bytes, `opaque`, as a message.
+ * What happens to a field's value. `id`, `name` and `tool` are texts that stay where they look like one; `blob id` stays
+ * where it is as long as ours and no text, `blob name` where the service may have made it up (PROTOCOL §6); `blob` is gone into as JSON, and like the rest of the bytes, `opaque`, as a message.
  */
-type Treatment = "fill" | "id" | "name" | "blob id" | "blob" | "opaque";
+type Treatment = "fill" | "id" | "name" | "tool" | "blob name" | "blob id" | "blob" | "opaque";
 
 /** How a field is treated that has no row below. */
 const TREATMENT_OF_KIND: Readonly<Record<string, Treatment>> = { text: "fill", string: "id", bytes: "opaque" };
@@ -46,9 +47,9 @@ const ListValue = message({ values: repeated(nested(1, Value)) }) as AnyTable;
 /** Table → field → treatment. Those of a map's entries are `map.key` and `map.value`. */
 const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = new Map<AnyTable, Record<string, Treatment>>([
   [Struct, { "fields.key": "name" }],
-  [McpArgs as AnyTable, { name: "name", toolName: "name", "args.key": "name" }],
-  [McpToolDefinition as AnyTable, { name: "name", toolName: "name" }],
-  [McpMetaToolDescriptor as AnyTable, { toolName: "name" }],
+  [McpArgs as AnyTable, { name: "tool", toolName: "tool", "args.key": "name" }],
+  [McpToolDefinition as AnyTable, { name: "tool", toolName: "tool" }],
+  [McpMetaToolDescriptor as AnyTable, { toolName: "tool" }],
   [
     ConversationStateStructure as AnyTable,
     {
@@ -68,17 +69,19 @@ const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = ne
   [RequestContextEnv as AnyTable, { workspacePaths: "fill", osVersion: "fill", shell: "fill", timeZone: "fill" }],
   [CreatePlanResult as AnyTable, { planUri: "fill" }],
   [SpanContext as AnyTable, { traceState: "fill" }],
-  [GetBlobArgs as AnyTable, { blobId: "blob id" }],
+  [McpStateServer as AnyTable, { status: "fill" }],
+  [GetBlobArgs as AnyTable, { blobId: "blob name" }],
   [GetBlobResult as AnyTable, { blobData: "blob" }],
-  [SetBlobArgs as AnyTable, { blobId: "blob id", blobData: "blob" }],
+  [SetBlobArgs as AnyTable, { blobId: "blob name", blobData: "blob" }],
   [SelectedContextBlob as AnyTable, { rootPromptBlobIds: "blob id" }],
   [SelectedImage as AnyTable, { blobId: "blob id" }],
   [UserMessage as AnyTable, { selectedContextBlob: "blob id" }],
   [ReadSuccess as AnyTable, { outputBlobId: "blob id" }],
 ]);
 
-/** Bytes of a blob id. */
+/** Bytes of a blob id of ours, and of the longest that may be the service's. */
 const BLOB_ID = 32;
+const BLOB_NAME = 64;
 
 /** A prompt's JSON: the words of the protocol, but not those of a tool's arguments or result. */
 const PROMPT: JsonRules = {
@@ -89,12 +92,14 @@ const PROMPT: JsonRules = {
     toolCallId: ID,
     mimeType: /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/,
   },
+  levels: new Set([1, 3]),
   closed: new Set(["args", "input", "output", "result"]),
 };
 
 /** An end-stream's JSON: code and message decide what the error means. A message that repeats a token goes. */
 const END_STREAM: JsonRules = {
-  kept: { code: new RegExp(`^(?:${CONNECT_CODES.join("|")})$`), message: /^(?![^]*(?:bearer[\s\\]|eyJ))/i },
+  kept: { code: new RegExp(`^(?:${CONNECT_CODES.join("|")})$`), message: /^(?![^]*(?:bearer|basic\s|authorization|eyJ|crsr_|\\u00))/i },
+  levels: new Set([2]),
   closed: new Set(["details", "metadata"]),
 };
 
@@ -102,7 +107,7 @@ const END_STREAM: JsonRules = {
 export function redact(frame: CapturedFrame): CapturedFrame {
   const envelope = new Uint8Array(frame.envelope);
   const payload = envelope.subarray(HEADER_LENGTH);
-  if (envelope[0] === FLAG.endStream && frame.from === "server") redactJson(payload, END_STREAM) || fill(payload);
+  if (envelope[0] === FLAG.endStream && frame.from === "server") redactJson(payload, END_STREAM) || spoil(payload);
   else redactPayload(payload, frame.from, envelope[0] !== 0);
   return { ...frame, envelope };
 }
@@ -111,12 +116,17 @@ export function redact(frame: CapturedFrame): CapturedFrame {
 export function redactPayload(payload: Uint8Array, from: "client" | "server", unread = false): void {
   const table = (from === "client" ? AgentClientMessage : AgentServerMessage) as AnyTable;
   try {
-    if (unread) fill(payload);
-    else redactMessage(new Reader(payload), { table, owner: table, prefix: "", depth: 0, looks: new Looks(payload.length) });
+    if (unread) spoil(payload);
+    else redactMessage(new Reader(payload), { table, owner: table, prefix: "", depth: 0, looks: new Looks(payload.length), open: 0 });
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
-    fill(payload);
+    spoil(payload);
   }
+}
+
+/** Fills what can't be read so that it can't be read afterwards either: no tag has the wire type 7. */
+function spoil(payload: Uint8Array): void {
+  payload.fill(0x77);
 }
 
 /** What a message is read by. */
@@ -127,20 +137,21 @@ interface Lens {
   readonly prefix: string;
   readonly depth: number;
   readonly looks: Looks;
-  /** The tag of the group that it is, 0 or absent for a message. */
-  readonly open?: number;
+  /** The tag of the group that it is, 0 for a message. */
+  readonly open: number;
 }
 
 function redactMessage(reader: Reader, lens: Lens): void {
   const depth = lens.depth + 1;
   if (depth > LIMITS.depth) reader.fail("depth", reader.pos);
-  const inner: Lens = { ...lens, depth };
+  // Written out, here and below: spreading took a minute for a frame of empty groups.
+  const inner: Lens = { table: lens.table, owner: lens.owner, prefix: lens.prefix, depth, looks: lens.looks, open: 0 };
   for (const { row, type, no, body, end } of walk(reader, lens.table, lens.open)) {
-    if (type === WIRE_TYPE.startGroup) redactMessage(reader, { ...UNKNOWN, depth, looks: lens.looks, open: no * 8 + type });
+    if (type === WIRE_TYPE.startGroup) redactMessage(reader, { table: undefined, owner: undefined, prefix: "", depth, looks: lens.looks, open: no * 8 + type });
     if (type === WIRE_TYPE.startGroup || type === WIRE_TYPE.varint) continue;
     const value = reader.buffer.subarray(body, end);
     if (row) redactField(value, inner, row);
-    else if (type === WIRE_TYPE.length) redactOpaque(value, inner);
+    else if (type === WIRE_TYPE.length) redactOpaque(value, inner, true);
     else fill(value);
   }
 }
@@ -151,7 +162,9 @@ function redactField(value: Uint8Array, lens: Lens, { name, field, inside }: Non
   if (content !== undefined) {
     const table = content === "value" ? Value : content;
     const entry = field.kind === "map";
-    redactMessage(new Reader(value), { table, owner: entry ? lens.owner : table, prefix: entry ? `${name}.` : "", depth: lens.depth, looks: lens.looks });
+    const within: Lens = { table, owner: entry ? lens.owner : table, prefix: entry ? `${name}.` : "", depth: lens.depth, looks: lens.looks, open: 0 };
+    if (inside) redactMessage(new Reader(value), within);
+    else redactWithin(value, within);
   } else treat(value, treatmentOf(lens.owner!, path, field.kind), lens);
 }
 
@@ -166,31 +179,50 @@ function treat(value: Uint8Array, treatment: Treatment | undefined, lens: Lens):
     case "fill":
       return fill(value);
     case "id":
-      return ID.test(textOf(value)) ? undefined : fill(value);
+      if (!isUtf8(value)) value.fill(0xff);
+      return isUtf8(value) && !ID.test(textOf(value)) ? fill(value) : undefined;
     case "name":
       return NAME.test(textOf(value)) ? undefined : fill(value);
+    case "tool":
+      return TOOL.test(textOf(value)) ? undefined : fill(value);
+    case "blob name":
+      return value.length <= BLOB_NAME && (ID.test(textOf(value)) || !isUtf8(value)) ? undefined : fill(value);
     case "blob id":
-      return value.length === BLOB_ID && printableText(value) === undefined ? undefined : redactBlob(value, lens);
+      return value.length === BLOB_ID && !isUtf8(value) ? undefined : redactBlob(value, lens);
     case "blob":
       return redactBlob(value, lens);
     case "opaque":
-      return redactOpaque(value, lens);
+      return redactOpaque(value, lens, false);
     default:
       treatment satisfies undefined;
   }
 }
 
 function redactBlob(value: Uint8Array, lens: Lens): void {
-  if (!lens.looks.take(value.length) || !redactJson(value, PROMPT)) redactOpaque(value, lens);
+  if (!lens.looks.take(value.length) || !redactJson(value, PROMPT)) redactOpaque(value, lens, false);
 }
 
-/** What no table knows: a message is gone into, and what can only be a blob id stays. What may not be looked at goes. */
-function redactOpaque(value: Uint8Array, { depth, looks }: Pick<Lens, "depth" | "looks">): void {
+/**
+ * What no table knows: a message is gone into. What may not be looked at goes.
+ * @param ids whether what can only be a blob id stays
+ */
+function redactOpaque(value: Uint8Array, { depth, looks }: Lens, ids: boolean): void {
   const looked = looks.take(value.length);
   // Only a message starts with a tab or newline and is one to its last byte.
   const text = looked && value[0]! >= 0x20 && printableText(value) !== undefined;
-  if (looked && !text && isMessage(value)) redactMessage(new Reader(value), { ...UNKNOWN, depth, looks });
-  else if (value.length !== BLOB_ID || isUtf8(value)) fill(value);
+  if (looked && !text && isMessage(value)) redactWithin(value, { table: undefined, owner: undefined, prefix: "", depth, looks, open: 0 });
+  else if (!ids || value.length !== BLOB_ID || isUtf8(value)) fill(value);
 }
 
-const UNKNOWN = { table: undefined, owner: undefined, prefix: "" } as const;
+/** A message that is the value of bytes: whoever reads the frame may never read it, so alone it goes where it is malformed. */
+function redactWithin(value: Uint8Array, lens: Lens): void {
+  try {
+    redactMessage(new Reader(value), lens);
+  } catch (error) {
+    if (!(error instanceof WireError) || !lens.looks.take(THROWN)) throw error;
+    fill(value);
+  }
+}
+
+/** What an error costs, in bytes looked at. */
+const THROWN = 2048;
