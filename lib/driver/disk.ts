@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { lstat, mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, stat, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
 
 /**
  * What a store of files asks of a disk. A test gives one that fails or dies at any step. What is asked for a file or a
@@ -71,9 +72,7 @@ export const DISK: Disk = {
   remove: async (path) => {
     if ((await statsOf(path, "file")) !== undefined) await rm(path, { force: true });
   },
-  makeFolder: async (path) => {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  },
+  makeFolder,
   removeFolder: (path) => rmdir(path).catch(ignore),
   syncFolder: async (path) => {
     const folder = await open(path, "r").catch(ignore);
@@ -81,6 +80,27 @@ export const DISK: Disk = {
     await folder?.close().catch(ignore);
   },
 };
+
+/** Not by mkdir's `recursive`: that never ends where a folder that exists takes no other, as /proc does. */
+async function makeFolder(path: string): Promise<void> {
+  const make = (): Promise<void> => mkdir(path, { mode: 0o700 });
+  try {
+    await make();
+  } catch (error) {
+    const above = dirname(path);
+    if (await isFolder(path)) return;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT" || above === path) throw error;
+    await makeFolder(above);
+    // Another process may have been faster.
+    await make().catch(async (again: unknown) => {
+      if (!(await isFolder(path))) throw again;
+    });
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then((stats) => stats.isDirectory(), () => false);
+}
 
 /** A name for a file that is being written, unique among processes. */
 export function temporaryName(): string {
