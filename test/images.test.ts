@@ -58,14 +58,14 @@ for (const character of "!#$%&'()*,.:;<>?@[]^`{|}~\u007f\u0080\u00ff") {
 test("16 MiB of base64 are decoded well within half a second", () => {
   const bytes = new Uint8Array(LIMITS.blob).fill(0xa5);
   const text = Buffer.from(bytes).toString("base64");
-  // The best of three: other work on the machine is no fault. About 50 ms on Node 20.
-  const times = Array.from({ length: 3 }, () => {
+  // One of three: other work on the machine is no fault. About 50 ms on Node 20.
+  const times: number[] = [];
+  while (times.length < 3 && !times.some((took) => took < 500)) {
     const started = cpuTime();
     const decoded = decodeBase64(text)!;
-    const took = cpuTime() - started;
+    times.push(cpuTime() - started);
     assert.is(Buffer.compare(decoded, bytes), 0);
-    return took;
-  });
+  }
   assert.ok(Math.min(...times) < 500, `${times}`);
 });
 

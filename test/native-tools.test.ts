@@ -160,7 +160,8 @@ test("a hostile schema or description is ranked without harm", () => {
 });
 
 test("a thousand tools with long descriptions are ranked in well under a second", () => {
-  const tools = Array.from({ length: 1_000 }, (_, index) => named(`tool_${index}`, `shell ${"command ".repeat(10_000)}`, { properties: { command: text } }));
+  const long = `shell ${"command ".repeat(10_000)}`;
+  const tools = Array.from({ length: 1_000 }, (_, index) => named(`tool_${index}`, long, { properties: { command: text } }));
   const start = cpuTime();
   assert.is(capable([...tools, bash], "shell"), bash);
   assert.ok(cpuTime() - start < 2_000);
