@@ -23,7 +23,7 @@ const FILE_LIMIT_MS = Number(process.env["TEST_LIMIT_MS"] ?? 90_000);
 /** So many failed files are run once more. */
 const ALONE = 3;
 /** Files that take seconds start first, so that none is left alone at the end. */
-const SLOW = ["endure", "natives", "driver-faults", "provider", "cli-process", "handle", "pi-account", "native-command", "cli-", "pi-", "loopback", "account", "session-", "scenarios", "embedding"];
+const SLOW = ["endure", "natives", "driver-faults", "provider", "cli-process", "handle", "pi-account", "embedding", "cli-", "pi-", "loopback", "session-", "scenarios", "prompt", "wire-malformed", "images", "account", "wire-utf8", "native-command"];
 
 /** Thousands of turns cover nothing that one does not: they are no part of a run that counts. */
 const LASTING = "endure-";
