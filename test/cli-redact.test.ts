@@ -46,7 +46,7 @@ const REDACTED: [name: string, from: "client" | "server", payload: Uint8Array, e
   ["a blob that is other text", "client", blob(`no json ${SECRET}`), blob("x".repeat(8) + FILLED)],
   ["a blob that is neither text nor a message", "client", blob("\u0000\u0001"), blob("xx")],
   ["all of what can't be read", "server", bytes("0a05ffff"), bytes("77777777")],
-  ["an id that is no UTF-8, and leaves it none", "server", bytes("1203 7a01 ff"), bytes("1203 7a01 ff")],
+  ["an id that is no UTF-8, and leaves it none", "server", bytes("1204 7a02 41ff"), bytes("1204 7a02 ffff")],
   ["an argument that is no Value, alone", "server", argument("ffff"), argument("7878")],
   ["a blob that is a number", "client", blob("4111111111111111"), blob("x".repeat(16))],
   ["a blob that is a text of JSON", "client", blob('"words"'), blob("x".repeat(7))],

@@ -24,15 +24,17 @@ import {
   SpanContext,
   UserMessage,
 } from "../agent/index.ts";
+import { LIMITS as PROTOCOL } from "../agent/limits.ts";
 import type { CapturedFrame } from "../loopback/capture-line.ts";
 import { contentOf } from "./bytes-content.ts";
 import { fill, ID, NAME, redactJson, textOf, TOOL, type JsonRules } from "./redact-json.ts";
-import { printableText } from "./shown.ts";
+import { BLOB_ID, printableText } from "./shown.ts";
 import { isMessage, Looks, walk, type AnyTable, type Met } from "./walk.ts";
 
 /**
  * What happens to a field's value. `id`, `name` and `tool` are texts that stay where they look like one; `blob id` stays
- * where it is as long as ours and no text, `blob name` where the service may have made it up (PROTOCOL §6); `blob` is gone into as JSON, and like the rest of the bytes, `opaque`, as a message.
+ * where it is as long as ours and no text, `blob name` where the service may have made it up (PROTOCOL §6); `blob` is
+ * gone into as JSON, and like the rest of the bytes, `opaque`, as a message.
  */
 type Treatment = "fill" | "id" | "name" | "tool" | "blob name" | "blob id" | "blob" | "opaque";
 
@@ -79,16 +81,17 @@ const TREATMENT: ReadonlyMap<AnyTable, Readonly<Record<string, Treatment>>> = ne
   [ReadSuccess as AnyTable, { outputBlobId: "blob id" }],
 ]);
 
-/** Bytes of a blob id of ours, and of the longest that may be the service's. */
-const BLOB_ID = 32;
-const BLOB_NAME = 64;
+/** What texts look like that may stay. */
+const SHAPES = { id: ID, name: NAME, tool: TOOL } as const;
+/** A byte that UTF-8 never has. */
+const NO_UTF8 = 0xff;
 
 /** A prompt's JSON: the words of the protocol, but not those of a tool's arguments or result. */
 const PROMPT: JsonRules = {
   kept: {
     role: /^(?:system|user|assistant|tool)$/,
     type: /^(?:text|image|file|tool-call|tool-result|(?:redacted-)?reasoning)$/,
-    toolName: NAME,
+    toolName: TOOL,
     toolCallId: ID,
     mimeType: /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/,
   },
@@ -179,14 +182,14 @@ function treat(value: Uint8Array, treatment: Treatment | undefined, lens: Lens):
     case "fill":
       return fill(value);
     case "id":
-      if (!isUtf8(value)) value.fill(0xff);
-      return isUtf8(value) && !ID.test(textOf(value)) ? fill(value) : undefined;
     case "name":
-      return NAME.test(textOf(value)) ? undefined : fill(value);
     case "tool":
-      return TOOL.test(textOf(value)) ? undefined : fill(value);
+      // What is no UTF-8 stays none: readers refuse it.
+      if (!isUtf8(value)) value.fill(NO_UTF8);
+      else if (!SHAPES[treatment].test(textOf(value))) fill(value);
+      return;
     case "blob name":
-      return value.length <= BLOB_NAME && (ID.test(textOf(value)) || !isUtf8(value)) ? undefined : fill(value);
+      return value.length <= PROTOCOL.blobId && (ID.test(textOf(value)) || !isUtf8(value)) ? undefined : fill(value);
     case "blob id":
       return value.length === BLOB_ID && !isUtf8(value) ? undefined : redactBlob(value, lens);
     case "blob":

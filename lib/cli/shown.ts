@@ -193,8 +193,8 @@ class Showing {
   }
 }
 
-/** Bytes of a blob id, which is shown as hex even where it happens to parse as a message. */
-const BLOB_ID = 32;
+/** Bytes of a blob id of ours, which is shown as hex even where it happens to parse as a message. */
+export const BLOB_ID = 32;
 /** The JSON of a schema may be so many times longer than a text. */
 const JSON_ROOM = 10;
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
